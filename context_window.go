@@ -550,9 +550,9 @@ func (s *State) endOf(seq int64) int {
 // likelyReply is the number of tokens that a reply is expected to have.
 const likelyReply = 1000
 
-// EstimateCost returns about what the next request will cost.
-func (s *State) EstimateCost(p Prices) Money {
-	return p.Cost(llm.Usage{Input: s.Size(), Output: likelyReply})
+// EstimateUsage returns about what the next request will use.
+func (s *State) EstimateUsage() llm.Usage {
+	return llm.Usage{Input: s.Size(), Output: likelyReply}
 }
 
 // Fits reports whether the first n messages of Said fit into a request.

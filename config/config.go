@@ -186,6 +186,7 @@ type Temporal struct {
 // Worker is [worker]: what a worker takes.
 type Worker struct {
 	Sessions int
+	Browsers int // how many may run before it takes no more sessions
 }
 
 // Sandbox is [sandbox]: where commands run. A field with its zero value is not

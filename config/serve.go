@@ -32,6 +32,10 @@ type User struct {
 	TokenEnv string // the environment variable that holds the token, instead
 	Approve  string // the widest mode of this user's sessions
 	Admin    bool   // whether the user may read the metrics, which are about all users
+
+	// What all sessions of the user may take in a day of UTC; 0: no limit.
+	DayCost   openmanus.Money
+	DayTokens int
 }
 
 // A RemoteAgent is [a2a.NAME]: an agent elsewhere that speaks A2A.

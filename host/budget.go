@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,108 +14,163 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/run"
 )
 
-// A dayBudget bounds what all sessions of a data directory spend in a day of
-// UTC. It is a file to which any number of processes append: a line with the
-// estimated cost of each request when it is made, and one with the difference
-// to its real cost when it has been answered. Amounts are in billionths of a US
-// dollar. If midnight lies between the two lines, they count for two days.
+// A dayBudget bounds what sessions spend in a day of UTC: all of them together, and those of
+// each user. If midnight lies between a request and its reply, they count for two days.
 type dayBudget struct {
-	dir   string
-	limit openmanus.Money
+	purse journal.Purse
+	all   openmanus.Money         // 0: no limit
+	users map[string]*config.User // nil values are of users without limits
 	now   func() time.Time
 }
 
-func (p dayBudget) file() string {
-	return filepath.Join(p.dir, "spent-"+p.now().UTC().Format(time.DateOnly))
-}
-
-// Reserve implements [run.Budget]. It appends its line first and then adds up
-// the lines before it, so that of two processes that reserve at the same time
-// one sees the other's line.
-func (p dayBudget) Reserve(_ context.Context, about openmanus.Money) error {
-	end, err := p.add(about)
-	if err != nil {
-		return fmt.Errorf("the budget of the day cannot be recorded: %w", err)
+// newDayBudget returns the budget of a configuration, or nil if it has none. The purse is that
+// of the store, if it has one, and otherwise that of the data directory.
+func newDayBudget(cfg *config.Config, store any) run.Budget {
+	limited := cfg.Run.DayCost > 0
+	for _, u := range cfg.Users {
+		limited = limited || u.DayCost > 0 || u.DayTokens > 0
 	}
-	spent, err := p.spent(end)
-	if err != nil {
-		return err
-	}
-	if spent <= p.limit {
+	if !limited {
 		return nil
 	}
-	_, err = p.add(-about)
-	return errors.Join(overDay(spent-about, about, p.limit), err)
+	purse, ok := store.(journal.Purse)
+	if !ok {
+		purse = filePurse{cfg.DataDir}
+	}
+	return dayBudget{purse: purse, all: cfg.Run.DayCost, users: cfg.Users, now: time.Now}
+}
+
+// A share is what a request takes of one limit.
+type share struct {
+	name          string // of the purse
+	amount, limit int64
+	over          func(spent int64) error // says that the limit is reached
+}
+
+// shares returns what a request takes of each limit that holds for it.
+func (p dayBudget) shares(s run.Spending) (all []share) {
+	day := p.now().UTC().Format(time.DateOnly)
+	if p.all > 0 {
+		all = append(all, share{"day " + day, int64(s.Cost), int64(p.all), func(spent int64) error {
+			return overDay("which is of all sessions", "raise run.max_cost_per_day", spent, s.Cost, p.all)
+		}})
+	}
+	u := p.users[s.Owner]
+	if u == nil {
+		return all
+	}
+	of, raise := "which is of all sessions of "+s.Owner, "raise users."+s.Owner+".max_"
+	if u.DayCost > 0 {
+		all = append(all, share{"day " + day + " of " + s.Owner, int64(s.Cost), int64(u.DayCost), func(spent int64) error {
+			return overDay(of, raise+"cost_per_day", spent, s.Cost, u.DayCost)
+		}})
+	}
+	if u.DayTokens > 0 {
+		all = append(all, share{"tokens " + day + " of " + s.Owner, int64(s.Tokens), int64(u.DayTokens), func(spent int64) error {
+			return fmt.Errorf("the next request would pass the tokens of the day, %s (Current: %d, Needed: %d, Max: %d): "+
+				"%stokens_per_day, or come back after midnight UTC: %w", of, spent, s.Tokens, u.DayTokens, raise, run.ErrNoTokens)
+		}})
+	}
+	return all
 }
 
 // overDay says that a request would pass the budget of the day.
-func overDay(spent, about, limit openmanus.Money) error {
-	return fmt.Errorf("the next request would pass the budget of the day, which is of all sessions (Current: %.4f, Needed: %.4f, Max: %.4f USD): "+
-		"raise run.max_cost_per_day, or come back after midnight UTC", spent.USD(), about.USD(), limit.USD())
+func overDay(of, raise string, spent int64, about, limit openmanus.Money) error {
+	return fmt.Errorf("the next request would pass the budget of the day, %s (Current: %.4f, Needed: %.4f, Max: %.4f USD): "+
+		"%s, or come back after midnight UTC", of, openmanus.Money(spent).USD(), about.USD(), limit.USD(), raise)
 }
-
-// A sharedBudget is a dayBudget of all processes that share a store.
-type sharedBudget struct {
-	purse journal.Purse
-	limit openmanus.Money
-	now   func() time.Time
-}
-
-func (p sharedBudget) name() string { return "day " + p.now().UTC().Format(time.DateOnly) }
 
 // Reserve implements [run.Budget].
-func (p sharedBudget) Reserve(ctx context.Context, about openmanus.Money) error {
-	spent, ok, err := p.purse.Spend(ctx, p.name(), about, p.limit)
-	if err != nil {
-		return fmt.Errorf("the budget of the day cannot be recorded: %w", err)
-	}
-	if !ok {
-		return overDay(spent, about, p.limit)
+func (p dayBudget) Reserve(ctx context.Context, about run.Spending) error {
+	all := p.shares(about)
+	for i, s := range all {
+		spent, ok, err := p.purse.Spend(ctx, s.name, s.amount, s.limit)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("the budget of the day cannot be recorded: %w", err)
+		case !ok:
+			err = s.over(spent)
+		}
+		if err != nil {
+			return errors.Join(append([]error{err}, p.giveBack(ctx, all[:i])...)...)
+		}
 	}
 	return nil
 }
 
-// Settle implements [run.Budget].
-func (p sharedBudget) Settle(ctx context.Context, reserved, cost openmanus.Money) error {
-	_, _, err := p.purse.Spend(ctx, p.name(), cost-reserved, -1)
-	return err
+// giveBack returns what was reserved.
+func (p dayBudget) giveBack(ctx context.Context, shares []share) (errs []error) {
+	for _, s := range shares {
+		_, _, err := p.purse.Spend(ctx, s.name, -s.amount, -1)
+		errs = append(errs, err)
+	}
+	return errs
 }
 
 // Settle implements [run.Budget].
-func (p dayBudget) Settle(_ context.Context, reserved, cost openmanus.Money) error {
-	_, err := p.add(cost - reserved)
-	return err
+func (p dayBudget) Settle(ctx context.Context, about, spent run.Spending) error {
+	spent.Cost, spent.Tokens = spent.Cost-about.Cost, spent.Tokens-about.Tokens
+	for _, s := range p.shares(spent) {
+		if _, _, err := p.purse.Spend(ctx, s.name, s.amount, -1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A filePurse is the [journal.Purse] of a data directory. What was spent under a name is a
+// file, to which any number of processes append: a line for each amount.
+type filePurse struct{ dir string }
+
+func (p filePurse) file(name string) string {
+	return filepath.Join(p.dir, "spent-"+url.PathEscape(strings.TrimPrefix(name, "day ")))
+}
+
+// Spend implements [journal.Purse]. It appends its line first and then adds up the lines
+// before it, so that of two processes that spend at the same time one sees the other's line.
+func (p filePurse) Spend(_ context.Context, name string, amount, most int64) (spent int64, ok bool, err error) {
+	end, err := p.add(name, amount)
+	if err != nil {
+		return 0, false, err
+	}
+	if spent, err = p.spent(name, end); err != nil || most < 0 || spent <= most {
+		return spent, err == nil, err
+	}
+	_, err = p.add(name, -amount)
+	return spent - amount, false, err
 }
 
 // add appends a line and returns the offset of its end.
-func (p dayBudget) add(m openmanus.Money) (int64, error) {
-	f, err := os.OpenFile(p.file(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+func (p filePurse) add(name string, amount int64) (int64, error) {
+	f, err := os.OpenFile(p.file(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
 	}
-	_, err = fmt.Fprintf(f, "%d\n", m) // one write: lines of several processes do not mix
+	_, err = fmt.Fprintf(f, "%d\n", amount) // one write: lines of several processes do not mix
 	end, seekErr := f.Seek(0, io.SeekCurrent)
 	return end, errors.Join(err, seekErr, f.Close())
 }
 
 // spent adds up the lines before the offset end.
-func (p dayBudget) spent(end int64) (spent openmanus.Money, err error) {
-	data, err := os.ReadFile(p.file())
-	if errors.Is(err, fs.ErrNotExist) { // midnight has just passed
+func (p filePurse) spent(name string, end int64) (spent int64, err error) {
+	data, err := os.ReadFile(p.file(name))
+	if errors.Is(err, fs.ErrNotExist) { // somebody has just tidied up
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("the budget of the day cannot be read: %w", err)
+		return 0, err
 	}
 	for line := range strings.Lines(string(data[:min(end, int64(len(data)))])) {
 		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%s is damaged: %q is not an amount", p.file(), line)
+			return 0, fmt.Errorf("%s is damaged: %q is not an amount", p.file(name), line)
 		}
-		spent += openmanus.Money(n)
+		spent += n
 	}
 	return spent, nil
 }

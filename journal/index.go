@@ -93,8 +93,8 @@ type Tally interface {
 type Purse interface {
 	// Spend adds an amount to what was spent under a name, such as a day, unless that would
 	// then be more than most; a negative most is no limit. It returns what is spent then,
-	// and whether the amount was added.
-	Spend(ctx context.Context, name string, amount, most openmanus.Money) (spent openmanus.Money, ok bool, err error)
+	// and whether the amount was added. The unit of amounts is that of the name.
+	Spend(ctx context.Context, name string, amount, most int64) (spent int64, ok bool, err error)
 }
 
 // MeterOptions select what a [Meter] adds up. The zero MeterOptions select all.

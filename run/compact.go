@@ -62,13 +62,13 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 	if reason, why := s.OverBudget(); reason != "" {
 		return openmanus.Stopped{Turn: t.Turn, Re: t.Re, Reason: reason, Error: why}, nil
 	}
-	about := s.EstimateCost(cmp.Or(a.Summarizer.Prices, s.Config.Prices))
-	if stop := w.reserveMoney(ctx, t, about); stop != nil {
+	about := estimateOf(s, cmp.Or(a.Summarizer.Prices, s.Config.Prices))
+	if stop := w.reserve(ctx, t, about); stop != nil {
 		return stop, nil
 	}
 	r, h, sent, err := summarize(ctx, a, s, c, room)
 	own, aside := usesOf(r, h, a.Fallbacks)
-	if e := w.settleMoney(ctx, about, costOf(own, aside)); e != nil {
+	if e := w.settle(ctx, about, about.spentBy(own, aside)); e != nil {
 		return nil, e
 	}
 	if err != nil {

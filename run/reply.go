@@ -22,8 +22,8 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 	if stop, err := w.refusedRequest(ctx, x, t); stop != nil || err != nil {
 		return stop, err
 	}
-	estimate := s.EstimateCost(s.Config.Prices)
-	if stop := w.reserveMoney(ctx, t, estimate); stop != nil {
+	estimate := estimateOf(s, s.Config.Prices)
+	if stop := w.reserve(ctx, t, estimate); stop != nil {
 		return stop, nil
 	}
 	req := s.Request(t)
@@ -39,7 +39,7 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 		return nil, ctx.Err() // the caller cancelled; the model did not fail
 	}
 	own, aside := usesOf(r, openmanus.Helper{Name: s.Config.Model, Prices: s.Config.Prices}, a.Fallbacks)
-	if err := w.settleMoney(ctx, estimate, costOf(own, aside)); err != nil {
+	if err := w.settle(ctx, estimate, estimate.spentBy(own, aside)); err != nil {
 		return nil, err
 	}
 	if err != nil {
@@ -78,15 +78,6 @@ func usesOf(r *llm.Reply, asked openmanus.Helper, others []openmanus.Helper) (ow
 		aside = append(aside, use(a.By, a.Usage))
 	}
 	return use(r.By, r.Usage), aside
-}
-
-// costOf returns what own and aside cost together.
-func costOf(own openmanus.ModelUse, aside []openmanus.ModelUse) openmanus.Money {
-	cost := own.Cost
-	for _, u := range aside {
-		cost += u.Cost
-	}
-	return cost
 }
 
 // noReply returns the outcome of a request that failed with err: f with the

@@ -104,10 +104,10 @@ func (a actor) BeforeRequest(context.Context, string, *openmanus.State) (run.Scr
 }
 
 // Reserve implements [run.Budget].
-func (p *player) Reserve(context.Context, openmanus.Money) error { return p.world.budget }
+func (p *player) Reserve(context.Context, run.Spending) error { return p.world.budget }
 
 // Settle implements [run.Budget].
-func (p *player) Settle(context.Context, openmanus.Money, openmanus.Money) error { return nil }
+func (p *player) Settle(context.Context, run.Spending, run.Spending) error { return nil }
 
 // A changes is the [run.Follower] of a replay: it has the changes of the record. What
 // the workspace contained comes from outside, so it makes no snapshots.

@@ -6,22 +6,20 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/openmanus-go/openmanus"
 )
 
 // Spend implements [journal.Purse]. What was spent under names of which nothing was heard for
 // a month is forgotten by [DB.Sweep].
-func (db *DB) Spend(ctx context.Context, name string, amount, most openmanus.Money) (spent openmanus.Money, ok bool, err error) {
+func (db *DB) Spend(ctx context.Context, name string, amount, most int64) (spent int64, ok bool, err error) {
 	err = db.pool.QueryRow(ctx, `INSERT INTO purses AS p (name, spent, at)
 		SELECT $1, $2::bigint, `+now+` WHERE $3::bigint < 0 OR $2::bigint <= $3::bigint
 		ON CONFLICT (name) DO UPDATE SET spent = p.spent + excluded.spent, at = excluded.at
 			WHERE $3::bigint < 0 OR p.spent + excluded.spent <= $3::bigint
-		RETURNING spent`, name, int64(amount), int64(most)).Scan(&spent)
+		RETURNING spent`, text(name), amount, most).Scan(&spent)
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return spent, err == nil, db.closedOr(err)
 	}
-	err = db.pool.QueryRow(ctx, "SELECT coalesce((SELECT spent FROM purses WHERE name = $1), 0)", name).Scan(&spent)
+	err = db.pool.QueryRow(ctx, "SELECT coalesce((SELECT spent FROM purses WHERE name = $1), 0)", text(name)).Scan(&spent)
 	return spent, false, db.closedOr(err)
 }
 

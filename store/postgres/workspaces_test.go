@@ -129,7 +129,7 @@ func TestPurse(t *testing.T) {
 	}
 	defer db.Close()
 	for _, c := range []struct {
-		amount, most, want openmanus.Money
+		amount, most, want int64
 		ok                 bool
 	}{{5, 1000, 999, false}, {-100, -1, 899, true}, {200, -1, 1099, true}, {1, 1000, 1099, false}} {
 		if got, ok, err := db.Spend(t.Context(), "day", c.amount, c.most); got != c.want || ok != c.ok || err != nil {
