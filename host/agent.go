@@ -170,6 +170,7 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 	if err != nil {
 		return m, mistake(err)
 	}
+	web.running = &h.browsers
 	web.tool.OnChange(h.screens.change)
 	m.browser, m.close = web.tool, append([]io.Closer{web}, m.close...)
 	o.Web = web.tools
@@ -339,6 +340,7 @@ func (h *Host) BareAgent(spec openmanus.Spec) (*openmanus.Agent, io.Closer, erro
 	if err != nil {
 		return nil, nil, mistake(errors.Join(err, ws.Close()))
 	}
+	web.running = &h.browsers
 	o.Web = web.tools
 	agent, closer, err := kind.Make(o)
 	if err != nil {

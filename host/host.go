@@ -93,8 +93,9 @@ type Host struct {
 	screens       screens
 	large         sync.Map // the workspaces that are too large to look at before and after a call
 	installer     *install.Installer
-	merging       sync.Mutex // copies of workspaces are merged one at a time
-	limiters      sync.Map   // [2]string, an endpoint and a key → *llm.Limiter
+	merging       sync.Mutex   // copies of workspaces are merged one at a time
+	browsers      atomic.Int32 // that run
+	limiters      sync.Map     // limiterName → *llm.Limiter
 	wrongEndpoint atomic.Bool
 
 	servers serverClients // of MCP
@@ -148,11 +149,7 @@ func New(o Options) (*Host, error) {
 	if o.Config.DataDir != "" {
 		h.Local.Spool = spool{filepath.Join(o.Config.DataDir, "spool")}
 	}
-	if purse, ok := o.Store.(journal.Purse); ok && o.Config.Run.DayCost > 0 {
-		h.Local.Budget = sharedBudget{purse: purse, limit: o.Config.Run.DayCost, now: time.Now}
-	} else if o.Config.Run.DayCost > 0 {
-		h.Local.Budget = dayBudget{dir: o.Config.DataDir, limit: o.Config.Run.DayCost, now: time.Now}
-	}
+	h.Local.Budget = newDayBudget(o.Config, o.Store)
 	return h, nil
 }
 

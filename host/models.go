@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -65,10 +66,20 @@ func (h *Host) patient(m config.Model) (llm.Model, error) {
 }
 
 // limiter returns the limiter that all models at one endpoint with one key share:
-// a rate limit that one of them meets holds for the others.
+// a rate limit that one of them meets holds for the others, on all hosts of a cluster.
 func (h *Host) limiter(m config.Model) *llm.Limiter {
-	l, _ := h.limiters.LoadOrStore([2]string{m.BaseURL, string(m.Key)}, new(llm.Limiter))
+	name := limiterName(m)
+	l, _ := h.limiters.LoadOrStore(name, &llm.Limiter{Told: func(until time.Time) {
+		if h.relay != nil {
+			h.relay.pause(name, until)
+		}
+	}})
 	return l.(*llm.Limiter)
+}
+
+// limiterName returns what names the endpoint and the key of a model, without telling the key.
+func limiterName(m config.Model) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(m.BaseURL+"\x00"+string(m.Key))))
 }
 
 // retry returns how models are asked again. first is the first pause; 0 means

@@ -24,10 +24,14 @@ type shouter interface {
 	Hear(ctx context.Context) iter.Seq[string]
 }
 
-// A relayed is what hosts tell each other: that sessions are watched, or a provisional event.
+// A relayed is what hosts tell each other: that sessions are watched, a provisional event, or
+// that the provider of a model asks to wait.
 type relayed struct {
 	Watch []string `json:"w,omitempty"` // sessions
 	Anew  []string `json:"a,omitempty"` // of these, what streams is told from the beginning
+
+	Limiter string    `json:"l,omitempty"` // the limiterName
+	Until   time.Time `json:"u,omitzero"`
 
 	Session string          `json:"s,omitempty"`
 	Stream  string          `json:"i,omitempty"` // who tells
@@ -217,10 +221,26 @@ func (r *relay) hear(text string) {
 			r.wanted[session] = time.Now().Add(watchEnds)
 			r.tell(session, len(m.Anew) > 0)
 		}
+		if l, ok := r.h.limiters.Load(m.Limiter); ok && time.Until(m.Until) < longestPause {
+			l.(*llm.Limiter).Pause(m.Until)
+		}
 		if w := r.watched[m.Session]; w != nil {
 			r.take(w, m)
 		}
 	}
+}
+
+// longestPause is the longest for which a host lets another one pause its requests.
+const longestPause = time.Hour
+
+// pause says to others that requests with a limiter have to wait.
+func (r *relay) pause(limiter string, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) < maxToTell {
+		r.queue = append(r.queue, relayed{Limiter: limiter, Until: until})
+	}
+	r.hurry()
 }
 
 // take takes an event of a session that is watched here. The caller holds r.mu.

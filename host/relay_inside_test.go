@@ -4,9 +4,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -93,5 +95,34 @@ func TestRelayMisses(t *testing.T) {
 		if r.take(w, c.m); w.anew != c.anew {
 			t.Errorf("step %d: asks again: %v", i, w.anew)
 		}
+	}
+}
+
+// A provider that asks one host to wait asks all that use the same key, within reason.
+func TestRelayPauses(t *testing.T) {
+	var hosts [2]Host
+	for i := range hosts {
+		hosts[i].relay = &relay{h: &hosts[i], changed: make(chan struct{}, 1)}
+	}
+	used := config.Model{BaseURL: "https://models.example.org", Key: "key"}
+	other := config.Model{BaseURL: "https://models.example.org", Key: "another key"}
+	there, apart := hosts[1].limiter(used), hosts[1].limiter(other)
+	until := time.Now().Add(time.Minute)
+	hosts[0].limiter(used).Told(until)
+	texts := hosts[0].relay.texts(false)
+	if len(texts) != 1 || strings.Contains(texts[0], "example") {
+		t.Fatalf("it says %q", texts)
+	}
+	hosts[1].relay.hear(texts[0])
+	if there.Pause(until) {
+		t.Error("the other host does not wait")
+	}
+	if !apart.Pause(until) {
+		t.Error("one with another key waits")
+	}
+	hosts[0].limiter(used).Told(until.Add(24 * time.Hour))
+	hosts[1].relay.hear(hosts[0].relay.texts(false)[0])
+	if !there.Pause(until.Add(time.Hour)) {
+		t.Error("a host lets another one wait for a day")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -26,6 +27,8 @@ type webTools struct {
 	dialer *egress.Dialer
 	tools  []openmanus.Tool
 	tool   *browser.Tool
+
+	running *atomic.Int32 // counts browsers; may be nil
 }
 
 // webDialer returns a dialer that decides by [web] alone.
@@ -93,5 +96,17 @@ func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
 	if slices.Contains(b.Args, "--no-sandbox") {
 		o.NoSandbox = true
 	}
-	return browser.Start(ctx, o)
+	started, err := browser.Start(ctx, o)
+	if err != nil || w.running == nil {
+		return started, err
+	}
+	w.running.Add(1)
+	go func() {
+		<-started.Dead()
+		w.running.Add(-1)
+	}()
+	return started, nil
 }
+
+// Browsers returns how many browsers run for agents of the host.
+func (h *Host) Browsers() int { return int(h.browsers.Load()) }

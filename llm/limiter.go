@@ -14,6 +14,11 @@ type Limiter struct {
 	// Apart is the least time between the beginnings of two requests.
 	Apart time.Duration
 
+	// Told, if not nil, is called when the provider has asked to wait until a time that is
+	// later than what was known. It is for others with the same key: see Pause. It must not
+	// block.
+	Told func(until time.Time)
+
 	mu    sync.Mutex
 	next  time.Time // when the next request may begin
 	pause time.Time // until when all wait
@@ -58,9 +63,20 @@ func (l *Limiter) heard(err error) {
 	if l == nil || !errors.As(err, &e) || e.Kind != RateLimit || e.RetryAfter <= 0 {
 		return
 	}
+	until := time.Now().Add(e.RetryAfter)
+	if l.Pause(until) && l.Told != nil {
+		l.Told(until)
+	}
+}
+
+// Pause lets requests wait until a time, as if the provider had asked for it. It reports
+// whether they would not have waited as long without it.
+func (l *Limiter) Pause(until time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if until := time.Now().Add(e.RetryAfter); until.After(l.pause) {
-		l.pause = until
+	if !until.After(l.pause) {
+		return false
 	}
+	l.pause = until
+	return true
 }
