@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/openmanus-go/openmanus"
@@ -184,5 +185,40 @@ func TestDialRefuses(t *testing.T) {
 		} else if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret-key") {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// A worker asks for a session when there is room, and for none when there is none.
+func TestRoom(t *testing.T) {
+	slots, err := worker.NewFixedSizeTuner(worker.FixedSizeTunerOptions{NumActivitySlots: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := make(chan struct{})
+	supplier := roomy{slots, func(ctx context.Context) error {
+		select {
+		case <-room:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}.GetActivityTaskSlotSupplier()
+	ctx, cancel := context.WithCancel(t.Context())
+	got := make(chan error)
+	go func() {
+		_, err := supplier.ReserveSlot(ctx, nil)
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		t.Fatalf("there is a slot without room: %v", err)
+	case room <- struct{}{}:
+	}
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if _, err := supplier.ReserveSlot(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was given up", err)
 	}
 }

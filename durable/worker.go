@@ -24,6 +24,10 @@ type Worker struct {
 	// whose files are here come on top, as many again at most.
 	Sessions int
 
+	// Room, if not nil, returns when there is room for one more of those that any worker may
+	// have, or ctx ends.
+	Room func(ctx context.Context) error
+
 	// Drive drives a session until it rests, or ctx ends. An error that is an
 	// [*ElsewhereError] says that another worker has its files, and one that is
 	// [openmanus.ErrDriven] that another one has not given it back yet.
@@ -52,13 +56,20 @@ func (w *Worker) Work(ctx context.Context, c *Client) error {
 		stopping.Wait()
 	}()
 	for i, queue := range []string{c.queue, ownQueue(c.queue, w.Name)} {
+		slots, err := worker.NewFixedSizeTuner(worker.FixedSizeTunerOptions{NumActivitySlots: w.Sessions})
+		if err != nil {
+			return fmt.Errorf("work for Temporal: %w", err)
+		}
+		if i == 0 && w.Room != nil {
+			slots = roomy{slots, w.Room}
+		}
 		one := worker.New(c.client, queue, worker.Options{
-			Identity:                           w.Name,
-			MaxConcurrentActivityExecutionSize: w.Sessions,
-			DisableWorkflowWorker:              i > 0,
-			WorkerStopTimeout:                  stopping,
-			MaxHeartbeatThrottleInterval:       heartbeat / 3,
-			OnFatalError:                       func(err error) { failed <- err },
+			Identity:                     w.Name,
+			Tuner:                        slots,
+			DisableWorkflowWorker:        i > 0,
+			WorkerStopTimeout:            stopping,
+			MaxHeartbeatThrottleInterval: heartbeat / 3,
+			OnFatalError:                 func(err error) { failed <- err },
 		})
 		if i == 0 {
 			one.RegisterWorkflowWithOptions(sessionWorkflow, workflow.RegisterOptions{Name: workflowName})
@@ -75,6 +86,30 @@ func (w *Worker) Work(ctx context.Context, c *Client) error {
 	case <-ctx.Done():
 		return nil
 	}
+}
+
+// A roomy is a tuner that asks for an activity only when there is room for it.
+type roomy struct {
+	worker.WorkerTuner
+	room func(ctx context.Context) error
+}
+
+// GetActivityTaskSlotSupplier implements [worker.WorkerTuner].
+func (r roomy) GetActivityTaskSlotSupplier() worker.SlotSupplier {
+	return roomySlots{r.WorkerTuner.GetActivityTaskSlotSupplier(), r.room}
+}
+
+type roomySlots struct {
+	worker.SlotSupplier
+	room func(ctx context.Context) error
+}
+
+// ReserveSlot implements [worker.SlotSupplier].
+func (s roomySlots) ReserveSlot(ctx context.Context, info worker.SlotReservationInfo) (*worker.SlotPermit, error) {
+	if err := s.room(ctx); err != nil {
+		return nil, err
+	}
+	return s.SlotSupplier.ReserveSlot(ctx, info)
 }
 
 // stopping is how long sessions may take to record what they did when a worker stops.

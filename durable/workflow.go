@@ -10,10 +10,7 @@ import (
 )
 
 // The names that workers of all versions have in common.
-const (
-	workflowName = "session"
-	activityName = "drive"
-)
+const workflowName, activityName = "session", "drive"
 
 // An input is what the workflow of a session begins with.
 type input struct {

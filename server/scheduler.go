@@ -191,6 +191,13 @@ func (s *scheduler) startTimer(r *resources) {
 	r.timer = time.AfterFunc(after, func() { s.end(session) })
 }
 
+// relieve ends what idle sessions hold, if that is too much.
+func (s *scheduler) relieve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.letGo()
+}
+
 // letGo releases the resources that have been idle longest while there are more than may be.
 // When the process runs short of something, half of them are too many. The caller holds s.mu.
 func (s *scheduler) letGo() {

@@ -135,6 +135,9 @@ type Options struct {
 	// last; 0 is 32. They keep fewer while the process has opened half of the files that it may, or
 	// the machine has little memory left.
 	IdleSessions int
+
+	// Short, if not nil, reports whether the process has too much of something else.
+	Short func() bool
 }
 
 // A Server is the [http.Handler] of the APIs and the page, and drives the
@@ -187,7 +190,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	}
 	if h, ok := o.Host.(Holder); ok && o.Elsewhere == nil {
 		s.scheduler.idle, s.scheduler.idleMost, s.scheduler.hold = o.Idle, cmp.Or(o.IdleSessions, 32), s.holdFor(h)
-		s.scheduler.short = short
+		s.scheduler.short = s.short
 	}
 	s.poster = s.newPoster()
 	s.handler = compressed(s.logged(s.metrics.count(s.guard(s.once(s.mux())))))
@@ -254,6 +257,25 @@ func (s *Server) Wake(ctx context.Context, session string) error {
 		s.scheduler.wake(info)
 	}
 	return err
+}
+
+// short reports whether the process has too much of something.
+func (s *Server) short() bool { return short() || s.Short != nil && s.Short() }
+
+// Room returns when there is room for another session here, or ctx ends. While there is none,
+// idle sessions lose their processes.
+func (s *Server) Room(ctx context.Context) error {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for s.short() {
+		s.scheduler.relieve()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // Drive drives a session until it rests or ctx ends, as a request that wakes it would. It is

@@ -5,13 +5,18 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
-// short reports whether the process has opened half of the files that it may, or the machine
-// has less than a tenth of its memory left. What cannot be found out is not short.
+// short reports whether the process has opened half of the files that it may, or less than a
+// tenth of the memory is left, of the machine or of the container in which the process runs.
+// What cannot be found out is not short.
 func short() bool {
 	var most syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &most); err == nil {
@@ -19,12 +24,45 @@ func short() bool {
 			return true
 		}
 	}
+	if littleOfContainer(os.DirFS("/sys/fs/cgroup")) {
+		return true
+	}
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
 		return false
 	}
 	defer f.Close()
 	return littleMemory(f)
+}
+
+// littleOfContainer reports whether less than a tenth of the memory of a control group, of
+// version 2, is left. What was read from files and may be dropped counts as left. In a
+// container its control group is the root of what is mounted.
+func littleOfContainer(group fs.FS) bool {
+	most, err := numberIn(group, "memory.max")
+	used, uerr := numberIn(group, "memory.current")
+	if err != nil || uerr != nil || most == 0 {
+		return false // no limit, or no control group
+	}
+	stat, err := fs.ReadFile(group, "memory.stat")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(stat)) {
+		var dropped uint64
+		if n, _ := fmt.Sscanf(line, "inactive_file %d", &dropped); n == 1 {
+			used -= min(used, dropped)
+		}
+	}
+	return used > most-most/10
+}
+
+func numberIn(dir fs.FS, name string) (uint64, error) {
+	data, err := fs.ReadFile(dir, name)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64)
 }
 
 // littleMemory reports whether less than a tenth of the memory is available, according to

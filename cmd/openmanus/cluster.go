@@ -43,6 +43,7 @@ type fleet interface {
 type workerOf struct {
 	name     string
 	sessions int
+	room     func(ctx context.Context) error
 	drive    func(ctx context.Context, session string) error
 	failed   func(ctx context.Context, session string, err error) error
 }

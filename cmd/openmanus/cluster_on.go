@@ -59,7 +59,7 @@ type temporalFleet struct {
 // Work implements [fleet].
 func (f temporalFleet) Work(ctx context.Context, w workerOf) error {
 	return (&durable.Worker{
-		Name: w.name, Sessions: w.sessions, Failed: w.failed,
+		Name: w.name, Sessions: w.sessions, Room: w.room, Failed: w.failed,
 		Drive: func(ctx context.Context, session string) error {
 			err := w.drive(ctx, session)
 			if there := (*host.ElsewhereError)(nil); errors.As(err, &there) {

@@ -19,7 +19,7 @@ import (
 // workerCmd is openmanus worker.
 type workerCmd struct {
 	clusterFlags
-	Sessions int `help:"How many sessions to take at a time: [worker] sessions." placeholder:"N"`
+	Sessions *int `help:"How many sessions to take at a time: [worker] sessions." placeholder:"N"`
 }
 
 // Help is more of the command.
@@ -33,8 +33,8 @@ Ctrl-C or SIGTERM stops the worker: its sessions are recorded, and go on at othe
 func (c *workerCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	flags := map[string]string{}
 	c.add(flags)
-	if c.Sessions > 0 {
-		flags["sessions"] = fmt.Sprint(c.Sessions)
+	if c.Sessions != nil {
+		flags["sessions"] = fmt.Sprint(*c.Sessions)
 	}
 	log := slog.New(slog.NewTextHandler(t.err, nil))
 	name := workerName() + "@" + thisBuild().Version
@@ -61,6 +61,8 @@ func (c *workerCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	defer end()
 	o.Runtime = entering{a.Host, runtime}
+	most := a.Config.Worker.Browsers
+	o.Short = func() bool { return most > 0 && a.Browsers() >= most }
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// a server without a listener: it holds what sessions need, and tells of what happens
@@ -80,7 +82,7 @@ func (c *workerCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	defer relaying.Wait()
 	defer ended()
 	log.Info("worker takes sessions", "worker", name, "sessions", a.Config.Worker.Sessions, "temporal", a.Config.Temporal.Address)
-	err = all.Work(ctx, workerOf{name: name, sessions: a.Config.Worker.Sessions, drive: s.Drive, failed: s.Failed})
+	err = all.Work(ctx, workerOf{name: name, sessions: a.Config.Worker.Sessions, room: s.Room, drive: s.Drive, failed: s.Failed})
 	log.Info("worker stopped", "worker", name)
 	return err
 }
