@@ -19,7 +19,7 @@ import (
 // workerCmd is openmanus worker.
 type workerCmd struct {
 	clusterFlags
-	Sessions *int `help:"How many sessions to take at a time: [worker] sessions." placeholder:"N"`
+	Sessions string `help:"How many sessions to take at a time: [worker] sessions." placeholder:"N"`
 }
 
 // Help is more of the command.
@@ -33,8 +33,8 @@ Ctrl-C or SIGTERM stops the worker: its sessions are recorded, and go on at othe
 func (c *workerCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	flags := map[string]string{}
 	c.add(flags)
-	if c.Sessions != nil {
-		flags["sessions"] = fmt.Sprint(*c.Sessions)
+	if c.Sessions != "" {
+		flags["sessions"] = c.Sessions
 	}
 	log := slog.New(slog.NewTextHandler(t.err, nil))
 	name := workerName() + "@" + thisBuild().Version

@@ -5,6 +5,7 @@ package pgtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,6 +84,55 @@ func (s *Server) URL(schema string) string {
 		s.t.Fatal(err)
 	}
 	return url
+}
+
+// Pooled starts a pgbouncer in front of the server, in which each transaction may have
+// another connection, and returns a function that makes a database of a name and returns its
+// address there.
+func (s *Server) Pooled() func(name string) string {
+	s.t.Helper()
+	const program = "/usr/sbin/pgbouncer"
+	if _, err := os.Stat(program); err != nil {
+		if os.Getenv("CI") != "" {
+			s.t.Fatal("there is no pgbouncer: install the package pgbouncer")
+		}
+		s.t.Skip("there is no pgbouncer")
+	}
+	ini := filepath.Join(s.Dir, "pgbouncer.ini")
+	err := os.WriteFile(ini, fmt.Appendf(nil, `[databases]
+* = host=%[1]s user=tester
+[pgbouncer]
+listen_port = 6432
+unix_socket_dir = %[1]s
+auth_type = any
+pool_mode = transaction
+default_pool_size = 8
+max_client_conn = 1000
+server_idle_timeout = 2
+logfile = %[1]s/pgbouncer.log
+`, s.Dir), 0o644)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-q", ini)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.who}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	direct := fmt.Sprintf("postgres://tester@/postgres?host=%s", s.Dir)
+	return func(name string) string {
+		s.t.Helper()
+		conn, err := pgx.Connect(context.Background(), direct)
+		if err == nil {
+			_, err = conn.Exec(context.Background(), "CREATE DATABASE "+name)
+			err = errors.Join(err, conn.Close(context.Background()))
+		}
+		if err != nil && !strings.Contains(err.Error(), "already exists") {
+			s.t.Fatal(err)
+		}
+		return fmt.Sprintf("postgres://tester@/%s?host=%s&port=6432", name, s.Dir)
+	}
 }
 
 // Start starts a server that was stopped.

@@ -115,9 +115,6 @@ func Open(ctx context.Context, url string, opts *Options) (*DB, error) {
 	if !strings.Contains(url, "pool_max_conns") {
 		cfg.MaxConns = max(cfg.MaxConns, 16) // an append holds one while it waits for the disk
 	}
-	if err := migrate(ctx, cfg.ConnConfig); err != nil {
-		return nil, explain(cfg, err)
-	}
 	direct, err := isDirect(ctx, cfg.ConnConfig)
 	if err != nil {
 		return nil, explain(cfg, err)
@@ -125,6 +122,9 @@ func Open(ctx context.Context, url string, opts *Options) (*DB, error) {
 	if !direct && cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		// statements without names, which work wherever each transaction has another connection
 		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	if err := migrate(ctx, cfg.ConnConfig); err != nil {
+		return nil, explain(cfg, err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -189,25 +189,22 @@ var migrations embed.FS
 const schemaVersion = 4
 
 // migrate brings the tables to schemaVersion. One process does so at a time, under a lock
-// of its connection, which must be one to the server itself and not to a pgbouncer.
+// of a transaction, which also holds where each transaction has another connection.
 func migrate(ctx context.Context, cfg *pgx.ConnConfig) (err error) {
 	db := stdlib.OpenDB(*cfg)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if at, err := version(ctx, db); err != nil || at == schemaVersion {
 		return err
 	}
-	conn, err := db.Conn(ctx)
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, tx.Rollback()) }()
 	const number = 4706834132 // of the lock, for all schemas
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", number); err != nil {
-		return errors.Join(err, conn.Close())
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", number); err != nil {
+		return err
 	}
-	defer func() {
-		_, uerr := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", number)
-		err = errors.Join(err, uerr, conn.Close())
-	}()
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err

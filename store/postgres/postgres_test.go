@@ -8,13 +8,10 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/internal/pgtest"
 	"github.com/openmanus-go/openmanus/journal/journaltest"
 	"github.com/openmanus-go/openmanus/store/postgres"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // open opens a store in a schema of its own for each name.
 func open(t testing.TB, s *pgtest.Server, name string, opts *postgres.Options) *postgres.DB {
@@ -31,5 +28,19 @@ func TestJournal(t *testing.T) {
 	server := pgtest.Start(t)
 	journaltest.Run(t, func(t testing.TB, o journaltest.Options) openmanus.Journal {
 		return open(t, server, o.Dir, &postgres.Options{Secrets: o.Secrets})
+	})
+}
+
+// The same behind a pgbouncer, in which each transaction may have another connection.
+func TestJournalPooled(t *testing.T) {
+	database := pgtest.Start(t).Pooled()
+	journaltest.Run(t, func(t testing.TB, o journaltest.Options) openmanus.Journal {
+		name := fmt.Sprintf("d%x", md5.Sum([]byte(o.Dir)))
+		db, err := postgres.Open(t.Context(), database(name), &postgres.Options{Secrets: o.Secrets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
 	})
 }
