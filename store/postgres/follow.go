@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"net"
 	"time"
 
@@ -31,6 +32,26 @@ func (db *DB) EventsJSON(ctx context.Context, session string, after int64) iter.
 	})
 }
 
+// readPatience is how long reading is tried again while the server cannot be reached: as long
+// as it takes to start again.
+const readPatience = 5 * time.Second
+
+// again calls do until it does not fail because of the connection, for so long.
+func (db *DB) again(ctx context.Context, patience time.Duration, do func() error) error {
+	begun := time.Now()
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := do()
+		if err == nil || !passes(err) || ctx.Err() != nil || db.ctx.Err() != nil || time.Since(begun) > patience {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		case <-db.ctx.Done():
+		}
+	}
+}
+
 // event decodes a record.
 func (db *DB) event(ctx context.Context, r record) (openmanus.Event, error) {
 	body, err := db.codec().Decode(ctx, r.Stored)
@@ -46,10 +67,12 @@ func read[T any](
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		id, last, err := db.head(ctx, session)
+		var id, last int64
+		err := db.again(ctx, readPatience, func() (err error) { id, last, err = db.head(ctx, session); return err })
 		for at := max(after, 0); err == nil && at < last; {
 			var page []record
-			if page, err = db.page(ctx, id, at, last); err == nil && len(page) == 0 {
+			err = db.again(ctx, readPatience, func() (err error) { page, err = db.page(ctx, id, at, last); return err })
+			if err == nil && len(page) == 0 {
 				err = fmt.Errorf("session %s was deleted: %w", session, openmanus.ErrNoSession)
 			}
 			for _, r := range page {
@@ -100,22 +123,14 @@ func (db *DB) Follow(ctx context.Context, session string, after int64) iter.Seq2
 
 // pageAfter is the [feed.Read] of the store.
 func (db *DB) pageAfter(ctx context.Context, session string, after int64) (evs []openmanus.Event, last int64, err error) {
-	var id int64
 	var page []record
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		id, last, err = db.head(ctx, session)
-		if err == nil && last > after {
+	err = db.again(ctx, math.MaxInt64, func() (err error) {
+		var id int64
+		if id, last, err = db.head(ctx, session); err == nil && last > after {
 			page, err = db.page(ctx, id, after, last)
 		}
-		if err == nil || !passes(err) || ctx.Err() != nil || db.ctx.Err() != nil {
-			break
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		case <-db.ctx.Done():
-		}
-	}
+		return err
+	})
 	if err != nil || len(page) == 0 && last > after {
 		return nil, 0, db.closedOr(err) // deleted in between
 	}

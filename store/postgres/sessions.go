@@ -85,11 +85,14 @@ func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
 
 // infos returns the sessions that a query selects.
 func (db *DB) infos(ctx context.Context, query string, args ...any) ([]journal.SessionInfo, error) {
-	rows, err := db.pool.Query(ctx, query, args...)
-	if err != nil {
-		return nil, db.closedOr(err)
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (journal.SessionInfo, error) { return scanInfo(row) })
+	var all []journal.SessionInfo
+	err := db.again(ctx, readPatience, func() error {
+		rows, err := db.pool.Query(ctx, query, args...)
+		if err == nil {
+			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (journal.SessionInfo, error) { return scanInfo(row) })
+		}
+		return err
+	})
 	return all, db.closedOr(err)
 }
 
