@@ -61,6 +61,7 @@ type BashDetail struct {
 	Seconds  float64 `json:"seconds"`
 	TimedOut bool    `json:"timed_out"`
 	Cwd      string  `json:"cwd"` // working directory of the shell after the command; "": it has none yet
+	Dir      string  `json:"dir"` // the workspace of Cwd; a fork of the session has another one; "": not known
 
 	// Reach says how far the command went beyond the sandbox. Then it did not run
 	// in the shell, but in a process of its own.
@@ -186,7 +187,7 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 		return s.run(ctx, in, call)
 	}
 	res := openmanus.TextResult("[the shell was restarted in %s]", b.ws.Dir())
-	res.Detail = BashDetail{Cwd: b.ws.Dir()}
+	res.Detail = BashDetail{Cwd: b.ws.Dir(), Dir: b.ws.Dir()}
 	return res, nil
 }
 
@@ -203,10 +204,10 @@ func (b *Bash) apart(ctx context.Context, in bashInput, r openmanus.Reach, call 
 	out.finish()
 	var last BashDetail // says where the shell is
 	if json.Unmarshal(call.Last, &last) != nil {
-		last.Cwd = ""
+		last = BashDetail{}
 	}
 	end := procEnd{gaveUp: limited.Err() != nil && errors.Is(err, limited.Err()), err: err}
-	d := BashDetail{Command: in.Command, Seconds: seconds(began), Cwd: last.Cwd, Reach: r}
+	d := BashDetail{Command: in.Command, Seconds: seconds(began), Cwd: last.Cwd, Dir: last.Dir, Reach: r}
 	text, err := report(ctx, in, b.limit(), end, nil, out, &d)
 	if err == nil {
 		text += reached(r, b.ws)

@@ -125,7 +125,7 @@ func TestBashDetail(t *testing.T) {
 	}
 	d := res.Detail.(BashDetail)
 	d.Seconds = 0
-	if want := (BashDetail{Command: "mkdir d; cd d; false", ExitCode: 1, Cwd: filepath.Join(ws.Dir(), "d")}); d != want {
+	if want := (BashDetail{Command: "mkdir d; cd d; false", ExitCode: 1, Cwd: filepath.Join(ws.Dir(), "d"), Dir: ws.Dir()}); d != want {
 		t.Errorf("detail %+v, want %+v", d, want)
 	}
 	res, err = runProc(t, newBash(t, ws), map[string]any{"command": "sleep 1000", "timeout": 0.05}, nil)

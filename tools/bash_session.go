@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,15 +40,19 @@ func (s *bashSession) start() (*procShell, error) {
 }
 
 // goesOn returns a note for the first command in this process of a session that
-// had a shell elsewhere. The new shell begins in the directory of that one.
+// had a shell elsewhere. The new shell begins in the directory of that one, or in the same
+// one of its own workspace, if that is a copy.
 func (s *bashSession) goesOn(last json.RawMessage) string {
 	var d BashDetail
 	if s.records != nil || json.Unmarshal(last, &d) != nil || d.Cwd == "" {
 		return "" // the session had a shell in this process, or never had one
 	}
 	s.state.cwd = d.Cwd
+	if in, err := filepath.Rel(d.Dir, d.Cwd); d.Dir != "" && err == nil && filepath.IsLocal(in) {
+		s.state.cwd = filepath.Join(s.ws.Dir(), in)
+	}
 	return fmt.Sprintf("[this is a new shell, in %s: the last one was ended while the session was idle, "+
-		"with its variables, functions and background jobs]\n", cmp.Or(d.Cwd, s.ws.Dir()))
+		"with its variables, functions and background jobs]\n", cmp.Or(s.state.cwd, s.ws.Dir()))
 }
 
 // run runs a command in the shell.
@@ -87,7 +92,7 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 	if end.died {
 		s.forget()
 	}
-	d := BashDetail{Command: in.Command, Seconds: seconds(began), Cwd: cmp.Or(s.state.cwd, s.ws.Dir())}
+	d := BashDetail{Command: in.Command, Seconds: seconds(began), Cwd: cmp.Or(s.state.cwd, s.ws.Dir()), Dir: s.ws.Dir()}
 	text, err := report(ctx, in, s.limit, end, told, out, &d)
 	if err == nil {
 		text = advised(s.ws, text, out.text(), d.ExitCode)

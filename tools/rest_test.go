@@ -3,6 +3,8 @@ package tools
 import (
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,6 +57,28 @@ func TestBashSaysThatTheSessionRested(t *testing.T) {
 	r.rest()
 	if got := r.use(`{"restart": true, "command": "pwd"}`); got != ws.Dir()+"\n[exit code 0]" {
 		t.Errorf("a new shell that was asked for: %q", got)
+	}
+}
+
+// A copy of a session has a copy of its workspace, and its shell begins there and not where
+// the original works. A directory outside stays the same.
+func TestBashOfACopy(t *testing.T) {
+	outside := t.TempDir()
+	for in, want := range map[string]string{"sub": "sub", ".": ".", outside: ""} {
+		old, copied := newProcWorkspace(t), newProcWorkspace(t)
+		if err := os.Mkdir(filepath.Join(copied.Dir(), "sub"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		first := &resting{t: t, tool: newBash(t, old)}
+		first.use(`{"command": "mkdir -p sub; cd ` + in + `"}`)
+		second := &resting{t: t, tool: newBash(t, copied), last: first.last}
+		dir := outside
+		if want != "" {
+			dir = filepath.Join(copied.Dir(), want)
+		}
+		if got := second.use(`{"command": "pwd"}`); !strings.HasPrefix(got, "[this is a new shell, in "+dir+": ") || !strings.HasSuffix(got, "\n"+dir+"\n[exit code 0]") {
+			t.Errorf("after cd %s: %q", in, got)
+		}
 	}
 }
 

@@ -86,7 +86,8 @@ url = %q
 address = %q
 %s`, filepath.Join(f.dir, "data"), f.dir, f.store, f.objects.URL, f.temporal, usersConfig()))
 	f.server = f.run("temporal", false, temporalBinary(t), "server", "start-dev", "--headless", "--ip", "127.0.0.1",
-		"--port", f.temporal[strings.LastIndexByte(f.temporal, ':')+1:], "--db-filename", filepath.Join(f.dir, "temporal.db"), "--log-level", "error")
+		"--port", f.temporal[strings.LastIndexByte(f.temporal, ':')+1:], "--db-filename", filepath.Join(f.dir, "temporal.db"), "--log-level", "error",
+		"--dynamic-config-value", "matching.useNewMatcher=true", "--dynamic-config-value", "matching.enableFairness=true")
 	f.waits("Temporal", func() bool {
 		c, err := net.Dial("tcp", f.temporal)
 		if err == nil {
