@@ -28,3 +28,8 @@ func dialFleet(context.Context, config.Temporal, sharedStore, *slog.Logger) (fle
 func orphansOf(context.Context, config.Blobs, sharedStore) ([]string, error) {
 	return nil, errOneMachine
 }
+
+// removeOrphans removes them, and returns how many there were.
+func removeOrphans(context.Context, config.Blobs, sharedStore) (int, error) {
+	return 0, errOneMachine
+}

@@ -75,11 +75,34 @@ func (f temporalFleet) Work(ctx context.Context, w workerOf) error {
 }
 
 // orphansOf returns the names of old objects that no session knows.
-func orphansOf(ctx context.Context, b config.Blobs, db sharedStore) ([]string, error) {
+func orphansOf(ctx context.Context, b config.Blobs, db sharedStore) (names []string, err error) {
+	return names, withOrphans(ctx, b, db, func(_ *s3.Bucket, found []string) error { names = found; return nil })
+}
+
+// removeOrphans removes them, and returns how many there were.
+func removeOrphans(ctx context.Context, b config.Blobs, db sharedStore) (n int, err error) {
+	return n, withOrphans(ctx, b, db, func(bucket *s3.Bucket, found []string) error {
+		for _, name := range found {
+			if err := bucket.Remove(ctx, name); err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+}
+
+// withOrphans calls do with the bucket, and the names of objects in it that are a day old and
+// that no session knows.
+func withOrphans(ctx context.Context, b config.Blobs, db sharedStore, do func(*s3.Bucket, []string) error) error {
 	bucket, err := s3.Open(ctx, b.URL, &s3.Options{Key: b.Key})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer bucket.Close()
-	return db.Orphans(ctx, bucket.Names(ctx, 24*time.Hour))
+	names, err := db.Orphans(ctx, bucket.Names(ctx, 24*time.Hour))
+	if err != nil {
+		return err
+	}
+	return do(bucket, names)
 }

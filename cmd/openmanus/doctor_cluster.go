@@ -84,7 +84,7 @@ func blobsOf(ctx context.Context, cfg *config.Config, db sharedStore) doctor.Fin
 		f.State, f.Detail = doctor.Missing, err.Error()
 	case len(orphans) > 0:
 		f.State, f.Detail = doctor.Warn, fmt.Sprintf("the bucket has %s of which no session knows, such as %s", clip.Count(len(orphans), "old object"), orphans[0])
-		f.Remedy = "processes that died left them; they take room and do no harm"
+		f.Remedy = "processes that died left them; openmanus sessions prune removes them"
 	default:
 		f.Detail = fmt.Sprintf("the bucket answers; %s read, no old object that no session knows", clip.Count(n, "blob"))
 	}

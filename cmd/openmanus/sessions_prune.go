@@ -15,7 +15,9 @@ type sessionsPruneCmd struct {
 
 // Help is more of the command.
 func (sessionsPruneCmd) Help() string {
-	return `Deletes what is kept of files so that sessions can go back: what is older than [history] max_age and, while all of it takes more than max_size, everything of the sessions that were used longest ago. The sessions stay, and no file of a workspace is touched. Sessions that run are left alone. This happens by itself once a day, when a command ends.`
+	return `Deletes what is kept of files so that sessions can go back: what is older than [history] max_age and, while all of it takes more than max_size, everything of the sessions that were used longest ago. The sessions stay, and no file of a workspace is touched. Sessions that run are left alone. This happens by itself once a day, when a command ends.
+
+Where machines share a database ([store] url), files are kept as long as their sessions, and this deletes blobs that no session needs any more, and objects of the bucket that were left over when a process died.`
 }
 
 // Run implements the command.
@@ -25,6 +27,9 @@ func (c *sessionsPruneCmd) Run(ctx context.Context, t *terminal, g *globals) err
 		return err
 	}
 	defer a.Close()
+	if shared, ok := a.db.(sharedStore); ok {
+		return c.pruneShared(ctx, t, a, shared)
+	}
 	p, err := a.Prune(ctx, c.DryRun)
 	if err != nil {
 		return err
@@ -48,5 +53,40 @@ func (c *sessionsPruneCmd) Run(ctx context.Context, t *terminal, g *globals) err
 	}
 	_, err = fmt.Fprintf(t.out, "%s %s; %s are kept, of at most %s\n", sizeText(p.Free), did, sizeText(p.Total),
 		sizeText(a.Config.History.MaxSize))
+	return err
+}
+
+// pruneShared deletes what is left over of blobs in a store that machines share.
+func (c *sessionsPruneCmd) pruneShared(ctx context.Context, t *terminal, a *app, db sharedStore) error {
+	var p struct {
+		Blobs   int `json:"blobs"`
+		Objects int `json:"objects"`
+	}
+	var err error
+	if c.DryRun {
+		p.Blobs, err = db.Unused(ctx)
+	} else {
+		p.Blobs, err = db.Sweep(ctx)
+	}
+	switch {
+	case err != nil || a.Config.Blobs.URL == "":
+	case c.DryRun:
+		var names []string
+		names, err = orphansOf(ctx, a.Config.Blobs, db)
+		p.Objects = len(names)
+	default:
+		p.Objects, err = removeOrphans(ctx, a.Config.Blobs, db)
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return t.printJSON(p)
+	}
+	did := "deleted"
+	if c.DryRun {
+		did = "would be deleted"
+	}
+	_, err = fmt.Fprintf(t.out, "%s and %s that no session needs %s\n", clip.Count(p.Blobs, "blob"), clip.Count(p.Objects, "object"), did)
 	return err
 }

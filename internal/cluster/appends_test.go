@@ -27,10 +27,7 @@ import (
 // its disk; and how far 500 followers are behind. CLUSTER_SECONDS is how long each takes.
 func TestAppendsBesidePgbench(t *testing.T) {
 	needsCluster(t)
-	seconds := 1
-	if n, err := strconv.Atoi(os.Getenv("CLUSTER_SECONDS")); err == nil {
-		seconds = n
-	}
+	seconds := number("CLUSTER_SECONDS", 1)
 	server := pgtest.StartDurable(t)
 	url := server.URL("appends")
 	db := openAt(t, url)
@@ -51,6 +48,8 @@ func TestAppendsBesidePgbench(t *testing.T) {
 	t.Logf("64 sessions append %.0f events a second, 16 clients of pgbench insert %.0f: %.2f of it %s",
 		middle(ourRate), middle(theirRate), middle(ratios(ourRate, theirRate)), spread(ratios(ourRate, theirRate)))
 	a.follow(openAt(t, url), 500, seconds*rounds)
+	t.Logf("an event with a body of %d bytes takes %d bytes of the database", len(body), query(t, url,
+		"SELECT (pg_total_relation_size('events') + pg_total_relation_size('sessions')) / (SELECT count(*) FROM events)"))
 }
 
 func openAt(t *testing.T, url string) *postgres.DB {
@@ -61,6 +60,20 @@ func openAt(t *testing.T, url string) *postgres.DB {
 	}
 	t.Cleanup(func() { db.Close() })
 	return db
+}
+
+// query returns the number that a query selects.
+func query(t *testing.T, url, sql string) (n int64) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func execute(t *testing.T, url, query string) {

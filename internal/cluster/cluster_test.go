@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/store/postgres"
+	"github.com/openmanus-go/openmanus/store/s3"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -178,16 +178,9 @@ func linesScript(calls int) string {
 	return b.String()
 }
 
-// rounds is how often TestAnythingBreaks breaks something.
-func rounds() int {
-	if n, err := strconv.Atoi(os.Getenv("CLUSTER_ROUNDS")); err == nil {
-		return n
-	}
-	return 8
-}
-
 // Whatever part is killed or away, at any time and again and again: all sessions end,
-// nothing that was acknowledged is lost, and nothing is done twice.
+// nothing that was acknowledged is lost, and nothing is done twice. CLUSTER_ROUNDS is how
+// often, in place of 8.
 func TestAnythingBreaks(t *testing.T) {
 	f := start(t, 2, 3, linesScript(6))
 	db := f.open()
@@ -208,7 +201,7 @@ func TestAnythingBreaks(t *testing.T) {
 			sessions, running = append(sessions, t), append(running, t)
 		}
 	}
-	for range rounds() {
+	for range number("CLUSTER_ROUNDS", 8) {
 		begin()
 		f.moves(db, 1+random.Int64N(40))
 		switch n := random.IntN(8); n {
@@ -487,10 +480,10 @@ It is read.
 // openmanus doctor --cluster says what is there, and what is away.
 func TestDoctor(t *testing.T) {
 	f := start(t, 0, 2, linesScript(1))
-	doctor := func(code int, wants ...string) {
+	play := func(code int, command string, wants ...string) {
 		t.Helper()
-		cmd := exec.Command(binary(t), "doctor", "--cluster")
-		cmd.Env = append(os.Environ(), "HOME="+filepath.Join(f.dir, "home"), "OPENMANUS_CONFIG="+filepath.Join(f.dir, "config.toml"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+		cmd := exec.Command(binary(t), strings.Fields(command)...)
+		cmd.Env = append(os.Environ(), "HOME="+f.dir, "OPENMANUS_CONFIG="+filepath.Join(f.dir, "config.toml"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
 		out, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != code {
 			t.Errorf("exit code %d, want %d:\n%s", got, code, out)
@@ -501,12 +494,31 @@ func TestDoctor(t *testing.T) {
 			}
 		}
 	}
+	doctor := func(code int, wants ...string) { t.Helper(); play(code, "doctor --cluster", wants...) }
 	db := f.open()
 	f.waits("both workers", func() bool {
 		c, err := db.Condition(t.Context())
 		return err == nil && len(c.Serving) == 2
 	})
 	doctor(0, `^ok +store +the database answers`, `^ok +clock `, `^ok +lag `, `^ok +leases +0 sessions driven`, `^ok +blobs +the bucket answers`, `^ok +workers +2 workers: `)
+	bucket, err := s3.Open(t.Context(), f.objects.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bucket.Close()
+	left := []byte("of a process that died")
+	orphan := strings.TrimPrefix(string(openmanus.RefOf(left)), "sha256:") + "-left-over"
+	f.objects.Behind.Store(int64(48 * time.Hour))
+	err = bucket.Put(t.Context(), orphan, left)
+	f.objects.Behind.Store(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doctor(0, `^warn +blobs +the bucket has 1 old object of which no session knows, such as `+orphan, `sessions prune`)
+	play(0, "sessions prune --dry-run", `^0 blobs and 1 object that no session needs would be deleted$`)
+	play(0, "sessions prune --json", `"objects": ?1`)
+	play(0, "sessions prune", `^0 blobs and 0 objects that no session needs deleted$`)
+	doctor(0, `^ok +blobs +the bucket answers`)
 	for _, w := range f.workers {
 		w.stop()
 	}

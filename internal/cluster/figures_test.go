@@ -5,7 +5,6 @@ package cluster_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -18,10 +17,7 @@ import (
 // However long a session is, Temporal keeps some kilobytes of it: CLUSTER_STEPS model calls
 // in place of 300.
 func TestHistoryStaysSmall(t *testing.T) {
-	steps := 300
-	if n, err := strconv.Atoi(os.Getenv("CLUSTER_STEPS")); err == nil {
-		steps = n
-	}
+	steps := number("CLUSTER_STEPS", 300)
 	f := start(t, 1, 1, fmt.Sprintf(`-- 1 --
 @call bash {"command": "seq -f 'line %%.0f' 1 20000 > a.txt"}
 -- 2-%d --

@@ -67,10 +67,8 @@ func start(t *testing.T, servers, workers int, script string) *fleet {
 	needsCluster(t)
 	f := &fleet{t: t, dir: t.TempDir(), pg: pgtest.Start(t), objects: s3test.Start(t), temporal: free(t)}
 	f.store = f.pg.URL("fleet")
-	for _, dir := range []string{"data", "home"} {
-		if err := os.Mkdir(filepath.Join(f.dir, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.Mkdir(filepath.Join(f.dir, "data"), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	f.write("script", script)
 	f.write("config.toml", fmt.Sprintf(`data_dir = %q
@@ -85,16 +83,7 @@ url = %q
 [temporal]
 address = %q
 %s`, filepath.Join(f.dir, "data"), f.dir, f.store, f.objects.URL, f.temporal, usersConfig()))
-	f.server = f.run("temporal", false, temporalBinary(t), "server", "start-dev", "--headless", "--ip", "127.0.0.1",
-		"--port", f.temporal[strings.LastIndexByte(f.temporal, ':')+1:], "--db-filename", filepath.Join(f.dir, "temporal.db"), "--log-level", "error",
-		"--dynamic-config-value", "matching.useNewMatcher=true", "--dynamic-config-value", "matching.enableFairness=true")
-	f.waits("Temporal", func() bool {
-		c, err := net.Dial("tcp", f.temporal)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
+	f.startTemporal()
 	for i := range servers {
 		f.servers = append(f.servers, f.run(fmt.Sprint("server", i), true, binary(t), "serve", "--addr", free(t)))
 	}
@@ -105,6 +94,21 @@ address = %q
 		f.waits(s.name, func() bool { return f.call(s, "alice", "GET", "/readyz", nil, nil) == nil })
 	}
 	return f
+}
+
+// startTemporal starts Temporal, with fairness between users.
+func (f *fleet) startTemporal() {
+	f.t.Helper()
+	f.server = f.run("temporal", false, temporalBinary(f.t), "server", "start-dev", "--headless", "--ip", "127.0.0.1",
+		"--port", f.temporal[strings.LastIndexByte(f.temporal, ':')+1:], "--db-filename", filepath.Join(f.dir, "temporal.db"), "--log-level", "error",
+		"--dynamic-config-value", "matching.useNewMatcher=true", "--dynamic-config-value", "matching.enableFairness=true")
+	f.waits("Temporal", func() bool {
+		c, err := net.Dial("tcp", f.temporal)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
 }
 
 func binary(t *testing.T) string         { return built(t, "../../bin/openmanus-cluster") }
@@ -194,8 +198,8 @@ func (p *process) start() {
 		script = fmt.Sprintf("mount --bind %q %q && exec \"$@\"", own, filepath.Join(f.dir, "data"))
 	}
 	cmd := exec.Command("unshare", append(append(unshare, "sh", "-c", script, "sh"), p.args...)...)
-	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(f.dir, "home"), "OPENMANUS_CONFIG="+filepath.Join(f.dir, "config.toml"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join(f.dir, "home"), p.log, p.log
+	cmd.Env = append(os.Environ(), "HOME="+f.dir, "OPENMANUS_CONFIG="+filepath.Join(f.dir, "config.toml"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = f.dir, p.log, p.log
 	if err := cmd.Start(); err != nil {
 		f.t.Error(err)
 		return
@@ -245,17 +249,22 @@ func (p *process) stop() {
 
 // signal sends a signal to the process in the namespaces of cmd.
 func signal(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) {
+	if err := syscall.Kill(inner(t, cmd), sig); err != nil {
+		t.Errorf("signal %v: %v", sig, err)
+	}
+}
+
+// inner returns the number of the process in the namespaces of cmd.
+func inner(t *testing.T, cmd *exec.Cmd) (pid int) {
+	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid))
-	var pid int
 	if err == nil {
 		_, err = fmt.Sscan(string(data), &pid)
 	}
-	if err == nil {
-		err = syscall.Kill(pid, sig)
-	}
 	if err != nil {
-		t.Errorf("signal %v: %v", sig, err)
+		t.Fatal(err)
 	}
+	return pid
 }
 
 // address is where a server listens.

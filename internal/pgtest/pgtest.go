@@ -160,6 +160,40 @@ func (s *Server) Bench(schema, script string, clients, seconds int, args ...stri
 	return string(out)
 }
 
+// CPU returns the processor time that the processes of the server take and have taken.
+func (s *Server) CPU() (all time.Duration) {
+	data, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	if err != nil {
+		return 0
+	}
+	main, _, _ := strings.Cut(string(data), "\n")
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range stats {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if pid := filepath.Base(filepath.Dir(file)); len(fields) > 1 && (pid == main || fields[1] == main) {
+			all += CPU(string(stat))
+		}
+	}
+	return all
+}
+
+// CPU returns the processor time of a process, and of those of its children that have ended,
+// from its /proc/PID/stat.
+func CPU(stat string) (all time.Duration) {
+	_, rest, _ := strings.Cut(stat, ") ")
+	fields := strings.Fields(rest)
+	for i := 11; i <= 14 && i < len(fields); i++ { // utime, stime, cutime, cstime
+		ticks, _ := strconv.Atoi(fields[i])
+		all += time.Duration(ticks) * time.Second / 100
+	}
+	return all
+}
+
 // Stop stops the server: smart, fast, or immediate, as after a power cut.
 func (s *Server) Stop(mode string) {
 	cmd := s.command("pg_ctl", "-D", s.data(), "-w", "-m", mode, "stop")

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -20,6 +21,7 @@ type Server struct {
 	URL     string // of the bucket, with keys
 	Failed  atomic.Int64
 	Objects *s3mem.Backend
+	Behind  atomic.Int64 // by how many nanoseconds its clock is behind
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -29,7 +31,8 @@ type Server struct {
 // Start starts an object store, which ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{Objects: s3mem.New()}
+	s := new(Server)
+	s.Objects = s3mem.New(s3mem.WithTimeSource(clock{s}))
 	if err := s.Objects.CreateBucket("blobs"); err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +42,15 @@ func Start(t testing.TB) *Server {
 	s.URL = "s3://key:secret@blobs?endpoint=" + srv.URL
 	return s
 }
+
+// A clock is that of a server.
+type clock struct{ s *Server }
+
+// Now implements [gofakes3.TimeSource].
+func (c clock) Now() time.Time { return time.Now().Add(-time.Duration(c.s.Behind.Load())) }
+
+// Since implements [gofakes3.TimeSource].
+func (c clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // Fail lets a share of the requests fail from now on, 0 to 1, in turn with an error 500 or
 // 503, without an answer until the client gives up, or with a body that is cut: the

@@ -127,6 +127,12 @@ func (db *DB) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error)
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
+// Unused returns how many blobs Sweep would remove.
+func (db *DB) Unused(ctx context.Context) (n int, err error) {
+	err = db.pool.QueryRow(ctx, "SELECT count(*) FROM blobs WHERE "+unused, grace.Microseconds()).Scan(&n)
+	return n, db.closedOr(err)
+}
+
 // Sweep removes blobs to which no session refers and that were put more than an hour
 // ago, and returns how many. What it could not remove of an object store it removes the
 // next time.
