@@ -49,6 +49,9 @@ type broker struct {
 	// once in five seconds for each line, and with a hundred lines before settle.
 	tell func(pid int, line string)
 
+	// alone says that the process serves one command, and has no mask of new files any more.
+	alone bool
+
 	lock int // the directory above the workspace, or -1; see exclusive
 
 	mu    sync.Mutex
@@ -110,16 +113,20 @@ func (k *broker) start() error {
 	if k.lock, err = unix.Open(above, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		k.lock = -1 // it may be entered and not read
 	}
+	ready := make(chan error, 1)
 	onOwnThread(func() {
 		defer close(k.stopped)
 		defer unix.Close(k.lock)
 		defer unix.Close(k.listener)
 		defer r.Close()
-		if err := errors.Join(lessen(), deafen()); err != nil {
-			return // the listener is closed, and calls fail
+		err := errors.Join(k.ownMask(), lessen(), deafen())
+		if ready <- err; err == nil {
+			k.serve(int(r.Fd()))
 		}
-		k.serve(int(r.Fd()))
 	})
+	if err := <-ready; err != nil {
+		return errors.Join(fmt.Errorf("the broker of the sandbox cannot begin: %w", err), k.Close())
+	}
 	return nil
 }
 
@@ -130,14 +137,22 @@ func (k *broker) Close() error {
 	return err
 }
 
-// lessen takes from the calling thread the mask of new files, which is that of
-// the command, and every capability that would let it write what the command may
-// not.
-func lessen() error {
+// ownMask takes from the calling thread the mask of new files, which is that of the command.
+// What filters the system calls of a container may forbid it.
+func (k *broker) ownMask() error {
+	if k.alone {
+		return nil
+	}
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
-		return err
+		return fmt.Errorf("a thread with a mask of its own: %w", err)
 	}
 	unix.Umask(0)
+	return nil
+}
+
+// lessen takes from the calling thread every capability that would let it write what the
+// command may not.
+func lessen() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&header, &data[0]); err != nil {

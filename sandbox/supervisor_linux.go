@@ -96,17 +96,20 @@ func (c supervisedCommand) start() (int, *broker, error) {
 			done <- result{err: err}
 			return
 		}
-		names := &broker{listener: listener, rules: &c.Names, writable: c.Write, devices: c.Device,
+		names := &broker{listener: listener, rules: &c.Names, writable: c.Write, devices: c.Device, alone: true,
 			tell: func(_ int, line string) { fmt.Fprintln(os.Stderr, "sandbox:", line) }}
-		if err := names.start(); err != nil {
-			done <- result{err: err}
-			return
-		}
 		pid, err := syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{
 			Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 		})
 		if err != nil {
-			err = fmt.Errorf("cannot start %s: %w", c.Args[0], err)
+			done <- result{err: fmt.Errorf("cannot start %s: %w", c.Args[0], err)}
+			return
+		}
+		unix.Umask(0) // of the process, after the command has got its own, and before its first call is answered
+		if err = names.start(); err != nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			done <- result{err: err}
+			return
 		}
 		done <- result{pid, names, err}
 		select {} // the thread lives as long as the supervisor, and serves nothing else
