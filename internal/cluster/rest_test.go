@@ -113,22 +113,23 @@ func TestRateGrowsWithWorkers(t *testing.T) {
 	steps, most := number("CLUSTER_STEPS", 20), number("CLUSTER_WORKERS", 8)
 	const latency = 50 * time.Millisecond
 	var calls atomic.Int64
-	agent := &openmanus.Agent{Name: "busy", Gate: openmanus.AllowAll, Tools: []openmanus.Tool{noted()}, Model: &llmtest.Model{Reply: func(req *llm.Request) llm.Message {
+	agent := &openmanus.Agent{Name: "busy", Gate: openmanus.AllowAll, Tools: []openmanus.Tool{noted()}, Limits: openmanus.Limits{Steps: -1}, Model: &llmtest.Model{Reply: func(req *llm.Request) llm.Message {
 		time.Sleep(latency) // what a model takes
 		calls.Add(1)
 		if n := llmtest.Spoken(req); n < steps-1 {
-			return llmtest.Use(fmt.Sprint("c", n), "note", `{}`)
+			return llmtest.Use(fmt.Sprint("c", n), "note", map[string]int{"n": n})
 		}
 		return llmtest.Say("The end.")
 	}}}
 	rates := map[int]float64{}
 	for workers := 1; ; workers = min(workers*10, most) {
-		before, ours, theirs := calls.Load(), cpuOf(t, "self"), server.CPU()
+		before, ours, theirs, temporal := calls.Load(), cpuOf(t, "self"), server.CPU(), cpuOf(t, fmt.Sprint(inner(t, f.server.cmd)))
 		took := f.drive(db, agent, workers, fmt.Sprint("w", workers))
 		rate := float64(calls.Load()-before) / took.Seconds()
 		rates[workers] = rate
-		t.Logf("%3d workers: %.0f calls of the model a second, of %.0f at most; processors: PostgreSQL %.2f, workers %.2f", workers,
-			rate, float64(workers)/latency.Seconds(), (server.CPU()-theirs).Seconds()/took.Seconds(), (cpuOf(t, "self")-ours).Seconds()/took.Seconds())
+		t.Logf("%3d workers: %.0f calls of the model a second, of %.0f at most; processors: PostgreSQL %.2f, Temporal %.2f, workers %.2f", workers,
+			rate, float64(workers)/latency.Seconds(), (server.CPU()-theirs).Seconds()/took.Seconds(),
+			(cpuOf(t, fmt.Sprint(inner(t, f.server.cmd)))-temporal).Seconds()/took.Seconds(), (cpuOf(t, "self")-ours).Seconds()/took.Seconds())
 		if workers == most {
 			break
 		}
@@ -142,7 +143,7 @@ func TestRateGrowsWithWorkers(t *testing.T) {
 func noted() openmanus.Tool {
 	spec := openmanus.ToolSpec{}
 	spec.Name, spec.Description = "note", "Notes something."
-	return openmanus.Func(spec, func(context.Context, openmanus.Call, struct{}) (openmanus.Result, error) {
+	return openmanus.Func(spec, func(context.Context, openmanus.Call, map[string]int) (openmanus.Result, error) {
 		return openmanus.TextResult("noted"), nil
 	})
 }
