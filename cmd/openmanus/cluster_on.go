@@ -76,12 +76,13 @@ func (f temporalFleet) Work(ctx context.Context, w workerOf) error {
 
 // orphansOf returns the names of old objects that no session knows.
 func orphansOf(ctx context.Context, b config.Blobs, db sharedStore) (names []string, err error) {
-	return names, withOrphans(ctx, b, db, func(_ *s3.Bucket, found []string) error { names = found; return nil })
+	err = withOrphans(ctx, b, db, func(_ *s3.Bucket, found []string) error { names = found; return nil })
+	return names, err
 }
 
 // removeOrphans removes them, and returns how many there were.
 func removeOrphans(ctx context.Context, b config.Blobs, db sharedStore) (n int, err error) {
-	return n, withOrphans(ctx, b, db, func(bucket *s3.Bucket, found []string) error {
+	err = withOrphans(ctx, b, db, func(bucket *s3.Bucket, found []string) error {
 		for _, name := range found {
 			if err := bucket.Remove(ctx, name); err != nil {
 				return err
@@ -90,6 +91,7 @@ func removeOrphans(ctx context.Context, b config.Blobs, db sharedStore) (n int, 
 		}
 		return nil
 	})
+	return n, err
 }
 
 // withOrphans calls do with the bucket, and the names of objects in it that are a day old and
