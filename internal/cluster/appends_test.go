@@ -35,7 +35,7 @@ func TestAppendsBesidePgbench(t *testing.T) {
 	peer := fmt.Sprintf("INSERT INTO peer (session, seq, time, type, digest, key, body) VALUES (:client_id, nextval('peer_seq'), 0, 'CallDone', sha256(int8send(currval('peer_seq'))), 'done/call-1', convert_to('%s', 'UTF8'));\n", body)
 	execute(t, url, `CREATE SEQUENCE peer_seq; CREATE TABLE peer (session bigint, seq bigint, time bigint, type text, digest bytea, key bytea, body bytea, PRIMARY KEY (session, seq), UNIQUE (session, digest))`)
 	a := appender{t: t, db: db, body: body}
-	const rounds = 5
+	const rounds = 3
 	var theirs, ours, theirRate, ourRate []float64
 	for range rounds {
 		theirs = append(theirs, float64(median(latencies(t, server, peer, seconds)).Microseconds()))
