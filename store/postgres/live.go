@@ -12,7 +12,7 @@ import (
 // each, which is what the server takes. Nothing is kept: who does not hear at that moment does not get them. It waits for the
 // server, and not for the disk.
 func (db *DB) Shout(ctx context.Context, texts []string) error {
-	_, err := db.pool.Exec(ctx, "SELECT pg_notify($1, text) FROM unnest($2::text[]) AS t (text)", db.hints.channel+"_live", texts)
+	_, err := db.pool.Exec(ctx, "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, text) FROM unnest($2::text[]) AS t (text)", db.hints.channel+"_live", texts)
 	return db.closedOr(err)
 }
 
