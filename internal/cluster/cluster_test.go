@@ -546,13 +546,17 @@ func TestWordsStream(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		req.Header.Set("Authorization", "Bearer the-token-of-alice")
+		req.Header.Set("Authorization", "Bearer "+tokenOf("alice"))
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("the stream: %s", resp.Status)
+			return
+		}
 		lines := bufio.NewScanner(resp.Body)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
@@ -589,7 +593,11 @@ func TestWordsStream(t *testing.T) {
 	go watch(f.servers[0], done)
 	go watch(f.servers[1], done)
 	for range 3 {
-		<-typing
+		select {
+		case <-typing:
+		case <-time.After(time.Minute):
+			t.Fatalf("nothing is typed\n%s", f.logs())
+		}
 	}
 	go watch(f.servers[1], done) // in the middle
 	for range 3 {
