@@ -159,7 +159,7 @@ func (p filePurse) add(name string, amount int64) (int64, error) {
 // spent adds up the lines before the offset end.
 func (p filePurse) spent(name string, end int64) (spent int64, err error) {
 	data, err := os.ReadFile(p.file(name))
-	if errors.Is(err, fs.ErrNotExist) { // somebody has just tidied up
+	if errors.Is(err, fs.ErrNotExist) { // another process deleted the file after the line was written
 		return 0, nil
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // A Spending is what a request takes of a budget.
 type Spending struct {
-	Owner  string // of the session; "": nobody's
+	Owner  string // the user who owns the session; "": no user does
 	Cost   openmanus.Money
 	Tokens int // of input and output
 }

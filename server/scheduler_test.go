@@ -232,3 +232,22 @@ func TestReleasesMoreWhenResourcesRunShort(t *testing.T) {
 		slices.Sort(p.notes[8:]) // at the same time
 	}, "hold 0", "wake 0", "hold 1", "wake 1", "hold 2", "wake 2", "hold 3", "wake 3", "release 0", "release 1")
 }
+
+// A worker waits until there is room, looks again and again, and gives up with its context.
+func TestRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		s := &Server{scheduler: newScheduler(t.Context(), nil, nil)}
+		s.Short = func() bool { asked++; return asked < 4 }
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := s.Room(ctx); err != nil || asked != 4 || time.Since(begun) != 1500*time.Millisecond {
+			t.Errorf("%v after %d looks in %v", err, asked, time.Since(begun))
+		}
+		s.Short = func() bool { return true }
+		if err := s.Room(ctx); err == nil {
+			t.Error("there is room where there is none")
+		}
+	})
+}

@@ -65,27 +65,28 @@ func openAt(t *testing.T, url string) *postgres.DB {
 // query returns the number that a query selects.
 func query(t *testing.T, url, sql string) (n int64) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+	if err := connect(t, url).QueryRow(t.Context(), sql).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-func execute(t *testing.T, url, query string) {
+func execute(t *testing.T, url, sql string) {
+	t.Helper()
+	if _, err := connect(t, url).Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connect returns a connection that ends with the test.
+func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), query); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
 }
 
 // An appender appends events to sessions of its own.

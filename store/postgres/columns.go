@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
@@ -22,6 +23,12 @@ func columnOf[T any](name, kind string, all []T) column {
 
 // usageColumns are those of a session, and of what a model used in it, that are summed.
 var usageColumns = []string{"input", "output", "cached", "written", "reasoning", "estimated", "unpriced", "cost"}
+
+// usageValues returns the values of usageColumns.
+func usageValues(u llm.Usage, unpriced int, cost openmanus.Money) [8]int64 {
+	return [8]int64{int64(u.Input), int64(u.Output), int64(u.Cached), int64(u.CacheWrite), int64(u.Reasoning),
+		int64(u.Estimated), int64(unpriced), int64(cost)}
+}
 
 // heads are what entries change in the rows of their sessions: one row for each entry.
 type heads struct {
@@ -52,9 +59,8 @@ func headsOf(all []*entry) (h heads) {
 		}
 		h.model, h.workspace, h.configured = append(h.model, model), append(h.workspace, workspace), append(h.configured, s.Configured != nil)
 		h.described = h.described || s.Configured != nil || s.Title != "" || s.Words != "" || s.Tree != ""
-		u := s.Usage
-		for i, n := range []int{u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, u.Estimated, s.Unpriced, int(s.Cost)} {
-			h.usage[i] = append(h.usage[i], int64(n))
+		for i, n := range usageValues(s.Usage, s.Unpriced, s.Cost) {
+			h.usage[i] = append(h.usage[i], n)
 			h.used = h.used || n != 0
 		}
 	}
@@ -148,10 +154,9 @@ func usesOf(all []*entry) []column {
 				break
 			}
 			for _, m := range openmanus.ModelUses(ev.Body) {
-				u := m.Usage
 				of, by = append(of, int64(i)+1), append(by, text(m.By))
-				for c, n := range []int{u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, u.Estimated, m.Unpriced(), int(m.Cost)} {
-					columns[c] = append(columns[c], int64(n))
+				for c, n := range usageValues(m.Usage, m.Unpriced(), m.Cost) {
+					columns[c] = append(columns[c], n)
 				}
 			}
 		}
