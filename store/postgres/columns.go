@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
@@ -25,9 +24,10 @@ func columnOf[T any](name, kind string, all []T) column {
 var usageColumns = []string{"input", "output", "cached", "written", "reasoning", "estimated", "unpriced", "cost"}
 
 // usageValues returns the values of usageColumns.
-func usageValues(u llm.Usage, unpriced int, cost openmanus.Money) [8]int64 {
+func usageValues(m openmanus.ModelUse, unpriced int) [8]int64 {
+	u := m.Usage
 	return [8]int64{int64(u.Input), int64(u.Output), int64(u.Cached), int64(u.CacheWrite), int64(u.Reasoning),
-		int64(u.Estimated), int64(unpriced), int64(cost)}
+		int64(u.Estimated), int64(unpriced), int64(m.Cost)}
 }
 
 // heads are what entries change in the rows of their sessions: one row for each entry.
@@ -59,7 +59,7 @@ func headsOf(all []*entry) (h heads) {
 		}
 		h.model, h.workspace, h.configured = append(h.model, model), append(h.workspace, workspace), append(h.configured, s.Configured != nil)
 		h.described = h.described || s.Configured != nil || s.Title != "" || s.Words != "" || s.Tree != ""
-		for i, n := range usageValues(s.Usage, s.Unpriced, s.Cost) {
+		for i, n := range usageValues(openmanus.ModelUse{Usage: s.Usage, Cost: s.Cost}, s.Unpriced) {
 			h.usage[i] = append(h.usage[i], n)
 			h.used = h.used || n != 0
 		}
@@ -155,7 +155,7 @@ func usesOf(all []*entry) []column {
 			}
 			for _, m := range openmanus.ModelUses(ev.Body) {
 				of, by = append(of, int64(i)+1), append(by, text(m.By))
-				for c, n := range usageValues(m.Usage, m.Unpriced(), m.Cost) {
+				for c, n := range usageValues(m, m.Unpriced()) {
 					columns[c] = append(columns[c], n)
 				}
 			}
