@@ -40,7 +40,7 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip '^TestTasks$$' -- . ./journal/... ./run/... ./durable ./llm/... ./internal/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./egress/... ./gate/... ./server/... ./data/document/... # tasks are played by a program that has no detector
+	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip '^TestTasks$$' -- . ./journal/... ./run/... ./llm/... ./internal/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./sandbox/egress/... ./gate/... ./server/... ./data/document/... # tasks are played by a program that has no detector
 	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip TestConformance/client -- ./mcp # that side of the suite measures times
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
@@ -67,10 +67,10 @@ pdfcorpus: ## PDFs of every program that is here, against pdftotext; DIR keeps t
 soak: ## long: fuzzing for an hour a target, 1,000 kills, and 10,000 programs that are undone
 	@scripts/fuzz "$(or $(FUZZTIME),60m)"
 	OPENMANUS_KILLS=1000 go test -count=1 -timeout 120m -run TestKill ./cmd/openmanus
-	OPENMANUS_PROGRAMS=10000 go test -count=1 -timeout 120m -run 'TestUndoAndRedo|TestFillAtAnyTime' ./snapshot
+	OPENMANUS_PROGRAMS=10000 go test -count=1 -timeout 120m -run 'TestUndoAndRedo|TestFillAtAnyTime' ./workspace/snapshot
 
 release: ## dist/: archives, packages, images, checksums; VERSION=v1.2.3 KEY=FILE signs; IMAGES=none: no images
-	@cd release && go run . -root .. -out "$(or $(OUT),$(CURDIR)/dist)" -version "$(VERSION)" -key "$(KEY)" -trust "$(TRUST)" -targets "$(TARGETS)" -images "$(or $(IMAGES),small$(comma)full)" -image-sources "$(IMAGE_SOURCES)"
+	@cd scripts/release && go run . -root ../.. -out "$(or $(OUT),$(CURDIR)/dist)" -version "$(VERSION)" -key "$(KEY)" -trust "$(TRUST)" -targets "$(TARGETS)" -images "$(or $(IMAGES),small$(comma)full)" -image-sources "$(IMAGE_SOURCES)"
 
 pictures: deps ## docs/pictures: every screen of the page, with nothing but realistic content
 	@rm -f docs/pictures/*.png

@@ -99,7 +99,7 @@ type (
 		Free    bool        `json:"free,omitempty"` // the model costs nothing
 		By      string      `json:"by,omitempty"`   // the model, PROVIDER/NAME
 		Aside   []ModelUse  `json:"aside,omitempty"`
-		Sent    Sent        `json:"sent,omitzero"` // the request
+		Sent    llm.Sent    `json:"sent,omitzero"` // the request
 	}
 
 	// Called is a call that the flow makes itself, without asking the model.
@@ -127,7 +127,7 @@ type (
 		Free   bool       `json:"free,omitempty"`
 		By     string     `json:"by,omitempty"`
 		Aside  []ModelUse `json:"aside,omitempty"`
-		Sent   Sent       `json:"sent,omitzero"` // the last request; none: nothing was sent
+		Sent   llm.Sent   `json:"sent,omitzero"` // the last request; none: nothing was sent
 	}
 
 	// Stopped says that the session reached a limit. It stops the session,
@@ -317,7 +317,7 @@ type (
 		Free    bool       `json:"free,omitempty"`
 		By      string     `json:"by,omitempty"` // the model that wrote it
 		Aside   []ModelUse `json:"aside,omitempty"`
-		Sent    Sent       `json:"sent,omitzero"` // the request for the summary
+		Sent    llm.Sent   `json:"sent,omitzero"` // the request for the summary
 	}
 
 	// Taken says that another worker took over a session that was under

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
@@ -177,3 +179,5 @@ func ExampleLimits_Or() {
 	fmt.Println(l.Steps, int64(l.Time), l.Depth, l.Money.USD())
 	// Output: 3 -1 3 20
 }
+
+func TestMain(m *testing.M) { leaktest.Main(m) }

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/bench/stats"
-	"github.com/openmanus-go/openmanus/snapshot"
 	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // What the table of snapshots measures.

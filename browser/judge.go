@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // A browser that runs already connects without our proxy, so its requests are judged

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // A gateway decides what one browser may request: as its proxy, or, for a browser that

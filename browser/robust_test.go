@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // A tab whose page has crashed says so, and is usable again.

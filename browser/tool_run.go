@@ -16,9 +16,9 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // A runner carries out one call.

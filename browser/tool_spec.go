@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 var (

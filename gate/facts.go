@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/internal/localaddr"
 	"github.com/openmanus-go/openmanus/internal/protected"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // facts are what is known of a call before it runs. They come from what the

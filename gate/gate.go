@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/internal/protected"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // Options are what a [Gate] is made from.

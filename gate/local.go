@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/internal/localaddr"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // RuleLocal is the rule of questions about calls that go to a server on this machine

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // Whether the user wrote an address: its host, and its port with it or by itself.

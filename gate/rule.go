@@ -11,7 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // Rules are configured rules as text. The documentation of the package has

@@ -12,12 +12,12 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/browser"
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/tokens"
 	"github.com/openmanus-go/openmanus/mcp"
 	"github.com/openmanus-go/openmanus/sandbox"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/tools"
 	"github.com/openmanus-go/openmanus/workspace"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/copydir"
 	"github.com/openmanus-go/openmanus/internal/worktree"
 	"github.com/openmanus-go/openmanus/journal"
-	"github.com/openmanus-go/openmanus/snapshot"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // CopiedFiles says what a fork got of the files.

@@ -13,8 +13,8 @@ import (
 	"github.com/openmanus-go/openmanus/host/served"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/server"
-	"github.com/openmanus-go/openmanus/snapshot"
 	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // begin opens a session, which is not driven.

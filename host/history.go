@@ -17,7 +17,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/run"
-	"github.com/openmanus-go/openmanus/snapshot"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // A follower is the [run.Follower] of a host. It takes a snapshot of the workspace

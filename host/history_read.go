@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/snapshot"
 	"github.com/openmanus-go/openmanus/tools"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // A PastFile is a file of a workspace as it was.

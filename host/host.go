@@ -22,8 +22,8 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
-	"github.com/openmanus-go/openmanus/snapshot"
 	"github.com/openmanus-go/openmanus/workspace"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // A Store keeps the sessions of a host. The store package has one. A store

@@ -11,7 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
-	"github.com/openmanus-go/openmanus/snapshot"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // A historyStore is a [Store] whose snapshots can be pruned, such as that of package

@@ -11,8 +11,8 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
-	"github.com/openmanus-go/openmanus/snapshot"
 	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // readable reports whether all files of a tree can be read.

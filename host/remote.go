@@ -8,8 +8,8 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/internal/a2aclient"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 

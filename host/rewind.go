@@ -11,7 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
-	"github.com/openmanus-go/openmanus/snapshot"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // Back says how far a session goes back, and with what.

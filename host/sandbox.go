@@ -12,9 +12,9 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/sandbox"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/openmanus-go/openmanus/journal/trace"
 	"github.com/openmanus-go/openmanus/run"
-	"github.com/openmanus-go/openmanus/trace"
 )
 
 // Traced returns the runtime of the host, with traces if the environment

@@ -12,7 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
-	"github.com/openmanus-go/openmanus/snapshot"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // A Cluster is what a host needs to share its sessions with hosts on other machines. Its

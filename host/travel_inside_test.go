@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/snapshot"
 	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // traveller returns a host with a store, and a workspace with so many files.

@@ -14,7 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus/browser"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/data/document"
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/web"
 	"github.com/openmanus-go/openmanus/workspace"
 )

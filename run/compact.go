@@ -101,7 +101,7 @@ Leave out whatever can be read again. Write nothing but the summary.`
 // of all attempts; sent is the last request.
 func summarize(
 	ctx context.Context, a *openmanus.Agent, s *openmanus.State, c openmanus.CutPoint, room int,
-) (r *llm.Reply, h openmanus.Helper, sent openmanus.Sent, err error) {
+) (r *llm.Reply, h openmanus.Helper, sent llm.Sent, err error) {
 	ask := fmt.Sprintf(askForSummary, openmanus.SummaryBytes(room)/8)
 	h = a.Summarizer
 	var before []llm.Aside
@@ -115,7 +115,7 @@ func summarize(
 			req := summaryRequest(s, c.End, ask)
 			r, err := llm.Measure(ctx, h.Model, a.Counter, req, nil)
 			if err == nil && r.Message.Text() != "" || err != nil && llm.KindOf(err) != llm.Context {
-				return r, h, openmanus.SentOf(req), err
+				return r, h, llm.SentOf(req), err
 			}
 			before = append(r.Aside, llm.Aside{By: r.By, Usage: r.Usage})
 		}
@@ -132,7 +132,7 @@ func summarize(
 	if err == nil && r.Message.Text() == "" {
 		err = &llm.Error{Kind: llm.Protocol, Err: errors.New("the model wrote no summary")}
 	}
-	return r, h, openmanus.SentOf(req), err
+	return r, h, llm.SentOf(req), err
 }
 
 // summaryRequest returns a request for a summary of the first n messages. It

@@ -52,11 +52,11 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 }
 
 // sentOf returns what identifies a request.
-func (w *Worker) sentOf(req *llm.Request) openmanus.Sent {
+func (w *Worker) sentOf(req *llm.Request) llm.Sent {
 	if w.Sent != nil {
 		return w.Sent(req)
 	}
-	return openmanus.SentOf(req)
+	return llm.SentOf(req)
 }
 
 // usesOf returns what a reply of the model asked used, and what was used on the way to

@@ -75,9 +75,9 @@ type Worker struct {
 		ctx context.Context, parent string, s *openmanus.State, c openmanus.Configured, d *openmanus.ChildDone,
 	) ([]openmanus.Body, error)
 
-	// Sent, if not nil, identifies requests in place of [openmanus.SentOf]. It is called by
+	// Sent, if not nil, identifies requests in place of [llm.SentOf]. It is called by
 	// one goroutine of a session at a time.
-	Sent func(*llm.Request) openmanus.Sent
+	Sent func(*llm.Request) llm.Sent
 
 	// Spool, if not nil, keeps what running calls print.
 	Spool Spool

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/sandbox/attempts"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // Nothing gets out of any sandbox.

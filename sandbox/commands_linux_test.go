@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/sandbox"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 

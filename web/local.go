@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // A localTool is a tool whose calls may go to servers on this machine or in a private

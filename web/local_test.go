@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // A call reaches a server on this machine only with the scope that has it, which is

@@ -20,7 +20,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 const (

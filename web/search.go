@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // A Query is what is searched for.

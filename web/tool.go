@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 

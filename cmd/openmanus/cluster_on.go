@@ -11,9 +11,9 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/durable"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/run"
+	"github.com/openmanus-go/openmanus/run/durable"
 	"github.com/openmanus-go/openmanus/store/postgres"
 	"github.com/openmanus-go/openmanus/store/s3"
 )

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/sandbox/attempts"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
 
 // Run implements the command. It fails if an attempt got out or could not be

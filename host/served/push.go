@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/server"
 	"github.com/openmanus-go/openmanus/server/a2a"
 )

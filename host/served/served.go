@@ -15,8 +15,8 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/server"
 )
 

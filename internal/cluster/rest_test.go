@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/durable"
 	"github.com/openmanus-go/openmanus/internal/pgtest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/run"
+	"github.com/openmanus-go/openmanus/run/durable"
 )
 
 // number returns what a variable of the environment says, or else a default.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/durable"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run/durable"
 )
 
 // One user's sessions do not wait until all of another user's have run.

@@ -96,8 +96,8 @@ func everyUse() []openmanus.ModelUse {
 	return []openmanus.ModelUse{{By: "openai/gpt", Usage: llm.Usage{Input: 7, Output: 3}, Cost: 9, Free: true}}
 }
 
-func everySent() openmanus.Sent {
-	return openmanus.Sent{System: "0123456789abcdef", Tools: "123456789abcdef0", Settings: "23456789abcdef01", Messages: 2,
+func everySent() llm.Sent {
+	return llm.Sent{System: "0123456789abcdef", Tools: "123456789abcdef0", Settings: "23456789abcdef01", Messages: 2,
 		All: "3456789abcdef012", Last: "456789abcdef0123 56789abcdef01234"}
 }
 

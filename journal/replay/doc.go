@@ -14,7 +14,7 @@
 // Run asks the flow what the session called for, carries the task out with a
 // [run.Worker], as a runtime does, and compares the event that this makes with the
 // recorded one. The requests to models are made again, too: events have digests of
-// them, see [openmanus.Sent].
+// them, see [llm.Sent].
 //
 // From the record come what people said, what models replied, and what tools, gates
 // and budgets returned; when a process began to drive the session and which sandbox

@@ -14,7 +14,7 @@ import (
 
 // reply looks for the request that b replies to.
 func (t *search) reply(ctx context.Context, b openmanus.ModelSaid) {
-	if b.Sent == (openmanus.Sent{}) {
+	if b.Sent == (llm.Sent{}) {
 		t.p.unchecked++
 	}
 	said := b

@@ -54,7 +54,7 @@ func newPlayer(ctx context.Context, rec *Recording, s Session, o Options, into *
 	}
 	p.worker = &run.Worker{
 		Journal: tape{p}, Flow: p.childFlow, Child: p.childSpec, Blobs: into, Budget: p, Hooks: actor{p},
-		Changes: changes{p}, Note: p.note, Sent: new(openmanus.SentCache).Of,
+		Changes: changes{p}, Note: p.note, Sent: new(llm.SentCache).Of,
 	}
 	begin := new(openmanus.State)
 	for _, ev := range s.Events {
@@ -74,7 +74,7 @@ func newPlayer(ctx context.Context, rec *Recording, s Session, o Options, into *
 		switch b := ev.Body.(type) {
 		case openmanus.ModelSaid:
 			p.kept[b.Re] = true
-			p.before = p.before && b.Sent == (openmanus.Sent{})
+			p.before = p.before && b.Sent == (llm.Sent{})
 		case openmanus.ModelFailed:
 			p.kept[b.Re] = true
 		}

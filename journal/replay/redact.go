@@ -14,6 +14,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/llm"
 )
 
 // private matches what names persons without being told to: addresses of mail, and the
@@ -223,13 +224,13 @@ func anew(b, was openmanus.Body) bool {
 func withoutDigests(b openmanus.Body) openmanus.Body {
 	switch b := b.(type) {
 	case openmanus.ModelSaid:
-		b.Sent = openmanus.Sent{}
+		b.Sent = llm.Sent{}
 		return b
 	case openmanus.ModelFailed:
-		b.Sent = openmanus.Sent{}
+		b.Sent = llm.Sent{}
 		return b
 	case openmanus.Compacted:
-		b.Sent = openmanus.Sent{}
+		b.Sent = llm.Sent{}
 		return b
 	}
 	return b

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
 )
 
@@ -188,7 +189,7 @@ func (p *player) adopt(b openmanus.Body, ev openmanus.Event, s *openmanus.State)
 		if !ok {
 			return b, ""
 		}
-		if is.Sent != (openmanus.Sent{}) { // a provider failed, and not the program
+		if is.Sent != (llm.Sent{}) { // a provider failed, and not the program
 			is.Error, is.Usage, is.Cost, is.Free, is.By, is.Aside = was.Error, was.Usage, was.Cost, was.Free, was.By, was.Aside
 		}
 		is.Re = p.reOf(was.Re, is.Re)
@@ -258,9 +259,9 @@ func withoutSources(b, was openmanus.Body) openmanus.Body {
 
 // sent returns what the event is to have of a request: the recorded digests, if the
 // one that is made today is the same.
-func (p *player) sent(was, is openmanus.Sent) (openmanus.Sent, string) {
+func (p *player) sent(was, is llm.Sent) (llm.Sent, string) {
 	switch part, at := was.Differs(is); {
-	case p.anew && was != (openmanus.Sent{}):
+	case p.anew && was != (llm.Sent{}):
 		return is, ""
 	case part == "":
 		return was, ""

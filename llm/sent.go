@@ -1,4 +1,4 @@
-package openmanus
+package llm
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	stdhash "hash"
 	"slices"
 	"strings"
-
-	"github.com/openmanus-go/openmanus/llm"
 )
 
 // A Sent identifies the request that an event is the outcome of, so that a replay
@@ -33,7 +31,7 @@ const maxSentLast = 16
 
 // SentOf returns what identifies req. Equal requests have an equal result, but for
 // Last, in every process. With a Memo it digests each of the Fixed messages once.
-func SentOf(req *llm.Request) Sent {
+func SentOf(req *Request) Sent {
 	var known sentMemo
 	if m, ok := req.Memo.Load(sentKey{}).(sentMemo); ok && m.count <= len(req.Messages) {
 		known = m
@@ -72,7 +70,7 @@ func SentOf(req *llm.Request) Sent {
 // concurrent use.
 type SentCache struct {
 	system string
-	tools  []llm.ToolSpec
+	tools  []ToolSpec
 	head   Sent // digests of these
 	seen   []sentMessage
 }
@@ -80,18 +78,18 @@ type SentCache struct {
 // A sentMessage is a message of the request before: its parts, its digest, and that of
 // the messages up to it.
 type sentMessage struct {
-	parts       llm.Parts
+	parts       Parts
 	digest, all string
 }
 
 // Of returns what SentOf returns without a Memo.
-func (c *SentCache) Of(req *llm.Request) Sent {
-	sameTool := func(a, b llm.ToolSpec) bool {
+func (c *SentCache) Of(req *Request) Sent {
+	sameTool := func(a, b ToolSpec) bool {
 		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Input, b.Input)
 	}
 	if c.head == (Sent{}) || c.system != req.System || !slices.EqualFunc(c.tools, req.Tools, sameTool) {
 		c.system, c.tools = req.System, slices.Clone(req.Tools)
-		c.head = SentOf(&llm.Request{System: req.System, Tools: req.Tools})
+		c.head = SentOf(&Request{System: req.System, Tools: req.Tools})
 	}
 	same := 0
 	for same < min(len(c.seen), len(req.Messages)) && shared(c.seen[same].parts, req.Messages[same].Parts) {
@@ -107,7 +105,7 @@ func (c *SentCache) Of(req *llm.Request) Sent {
 		all = digestOf(func(w digester) { w.text(all); w.text(d) })
 		c.seen = append(c.seen, sentMessage{m.Parts, d, all})
 	}
-	s := SentOf(&llm.Request{Settings: req.Settings})
+	s := SentOf(&Request{Settings: req.Settings})
 	s.System, s.Tools, s.Messages, s.All = c.head.System, c.head.Tools, len(req.Messages), all
 	var last []string
 	for _, m := range c.seen[max(0, len(c.seen)-maxSentLast):] {
@@ -118,7 +116,7 @@ func (c *SentCache) Of(req *llm.Request) Sent {
 }
 
 // shared reports whether two messages have the same parts in memory, and have any.
-func shared(a, b llm.Parts) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
+func shared(a, b Parts) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
 // Differs names the part of the request of s that is another one in now: "system",
 // "tools", "settings" or "messages". For messages, at is the index of the first that
@@ -160,7 +158,7 @@ type sentMemo struct {
 type sentKey struct{}
 
 // messageDigest returns the digest of one message.
-func messageDigest(m llm.Message) string {
+func messageDigest(m Message) string {
 	return digestOf(func(w digester) {
 		w.text(string(m.Role))
 		w.parts(m.Parts)
@@ -210,38 +208,38 @@ func (w digester) json(data []byte) {
 
 // parts writes parts, each with its type. Views are what they show: whether a text is
 // one decides how long it stays, and not what is sent.
-func (w digester) parts(parts llm.Parts) {
+func (w digester) parts(parts Parts) {
 	w.count(len(parts))
 	for _, p := range parts {
 		switch p := p.(type) {
-		case llm.Text:
+		case Text:
 			w.text("text")
 			w.text(p.Text)
 			w.text(p.By)
 			w.json(p.Opaque)
-		case llm.Thinking:
+		case Thinking:
 			w.text("thinking")
 			w.text(p.Text)
 			w.text(p.By)
 			w.json(p.Opaque)
-		case llm.Blob:
+		case Blob:
 			w.text("blob")
 			w.text(p.MIME)
 			w.text(p.Name)
 			w.text(string(p.Data))
-		case llm.Call:
+		case Call:
 			w.text("call")
 			w.text(p.ID)
 			w.text(p.Name)
 			w.text(p.Input)
 			w.text(p.By)
 			w.json(p.Opaque)
-		case llm.Result:
+		case Result:
 			w.text("result")
 			w.text(p.ID)
 			w.flag(p.IsError)
 			w.parts(p.Parts)
-		case llm.Unknown: // sent to no model
+		case Unknown: // sent to no model
 		}
 	}
 }

@@ -84,7 +84,7 @@ const (
 )
 
 // scopeName is the name of the instrumentation scope.
-const scopeName = "github.com/openmanus-go/openmanus/trace"
+const scopeName = "github.com/openmanus-go/openmanus/journal/trace"
 
 // An object is a JSON object. OTLP's JSON encoding has 64-bit integers as strings
 // and ids in hexadecimal.

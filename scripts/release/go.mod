@@ -1,8 +1,8 @@
-module github.com/openmanus-go/openmanus/release
+module github.com/openmanus-go/openmanus/scripts/release
 
 go 1.26.0
 
-replace github.com/openmanus-go/openmanus => ../
+replace github.com/openmanus-go/openmanus => ../../
 
 require (
 	github.com/CycloneDX/cyclonedx-go v0.9.3

@@ -1,4 +1,4 @@
-package openmanus_test
+package llm_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -28,7 +27,7 @@ func conversation(n int, memo *llm.Memo) *llm.Request {
 func TestSentIsTheSameWithAMemo(t *testing.T) {
 	memo := new(llm.Memo)
 	for n := 1; n < 60; n += 3 {
-		with, without := openmanus.SentOf(conversation(n, memo)), openmanus.SentOf(conversation(n, nil))
+		with, without := llm.SentOf(conversation(n, memo)), llm.SentOf(conversation(n, nil))
 		if part, at := without.Differs(with); part != "" {
 			t.Fatalf("%d messages: %s %d differ with a memo: %+v and %+v", n, part, at, with, without)
 		}
@@ -52,9 +51,9 @@ func TestSentDiffers(t *testing.T) {
 		" -1":         func(r *llm.Request) { r.Tools[0].Input = json.RawMessage("{\n\"type\":\"object\"}") },
 	} {
 		req := conversation(20, nil)
-		was := openmanus.SentOf(req)
+		was := llm.SentOf(req)
 		change(req)
-		part, at := was.Differs(openmanus.SentOf(req))
+		part, at := was.Differs(llm.SentOf(req))
 		if got := strings.TrimSpace(part) + " " + string(mustJSON(t, at)); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -81,7 +80,7 @@ func TestSentCache(t *testing.T) {
 	other[3] = llm.Say(llm.User, "another")
 	tools := []llm.ToolSpec{{Name: "a", Description: "Does it.", Input: []byte(`{}`)}}
 	again := []llm.ToolSpec{{Name: "a", Description: "Does it.", Input: []byte(`{"type":"object"}`)}}
-	var c openmanus.SentCache
+	var c llm.SentCache
 	for i, req := range []llm.Request{
 		{}, {System: "s"}, {System: "s", Tools: tools}, {System: "s", Tools: again},
 		{Messages: all[:2]}, {Messages: all[:30]}, {Messages: other[:30]}, {Messages: all[:5]}, {Messages: all},
@@ -89,7 +88,7 @@ func TestSentCache(t *testing.T) {
 		{Messages: append(slices.Clone(all[:7]), llm.Message{Role: llm.Assistant}), Settings: llm.Settings{MaxTokens: 7}},
 		{System: "t", Messages: all},
 	} {
-		if got, want := c.Of(&req), openmanus.SentOf(&req); got != want {
+		if got, want := c.Of(&req), llm.SentOf(&req); got != want {
 			t.Errorf("request %d: %+v, not %+v", i, got, want)
 		}
 	}

@@ -18,11 +18,11 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/journal/trace"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/llm/providers"
 	"github.com/openmanus-go/openmanus/run"
-	"github.com/openmanus-go/openmanus/trace"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }

@@ -1,9 +1,0 @@
-package openmanus_test
-
-import (
-	"testing"
-
-	"github.com/openmanus-go/openmanus/internal/leaktest"
-)
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
