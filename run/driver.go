@@ -96,7 +96,7 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	}
 	for err == nil {
 		if len(d.running) == 0 && d.pipeline.next() != nil {
-			err = d.settleAll(ctx)
+			err = d.settleTo(ctx, 0)
 			continue
 		}
 		if len(d.running) == 0 {
@@ -113,7 +113,7 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 		case <-d.pipeline.next():
 			err = d.settle(ctx)
 		case <-changed:
-			if err = d.settleAll(ctx); err == nil {
+			if err = d.settleTo(ctx, 0); err == nil {
 				err = d.l.catchUp(ctx, d.Session)
 			}
 			if err == nil {
@@ -122,7 +122,7 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 		case child := <-d.woken:
 			d.wakeChild(ctx, child)
 		case <-timer.C:
-			if err = d.settleAll(ctx); err != nil {
+			if err = d.settleTo(ctx, 0); err != nil {
 				break
 			}
 			err = d.advance(ctx, openmanus.Stopped{

@@ -9,22 +9,26 @@ import (
 
 // A job is a task under way, in a goroutine of its own.
 type job struct {
-	key         string          // a session has at most one job of a key
-	turn        int             // the outcome that it works on; -1: none
-	call        string          // the call that it runs; "": none
-	child       *openmanus.Task // the delegation whose child it drives; nil: none
-	cancel      context.CancelCauseFunc
-	speculative bool             // begun on events that are not stored yet
-	ended       bool             // received from driver.done
-	bodies      []openmanus.Body // the outcome
-	err         error
+	key    string          // a session has at most one job of a key
+	turn   int             // the outcome that it works on; -1: none
+	call   string          // the call that it runs; "": none
+	child  *openmanus.Task // the delegation whose child it drives; nil: none
+	cancel context.CancelCauseFunc
+	after  *commit          // the last commit that it began on, if that is not stored yet
+	ended  bool             // received from driver.done
+	bodies []openmanus.Body // the outcome
+	err    error
 }
 
 // start begins the jobs of all tasks that need one and have none. While events
 // are being stored, it begins those alone that have no effect: requests to the
 // model, and calls that only read.
 func (d *driver) start(ctx context.Context) {
-	storing := d.pipeline.next() != nil
+	var last *commit // that is being stored
+	if c := d.pipeline.commits; len(c) > 0 {
+		last = c[len(c)-1]
+	}
+	storing := last != nil
 	var then *Session // as it is now, for all jobs that begin
 	for _, t := range d.Flow.Next(d.State) {
 		if d.recordsAlone(d.Session, t) {
@@ -60,7 +64,7 @@ func (d *driver) start(ctx context.Context) {
 			then = d.clone()
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
-		j.cancel, j.speculative = cancel, storing
+		j.cancel, j.after = cancel, last
 		d.running[j.key] = j
 		x := then
 		d.do(func() {
@@ -122,9 +126,12 @@ func (d *driver) finish(ctx context.Context, j *job) error {
 	var err error
 	for j != nil {
 		j.ended = true
-		// its cost is recorded in any case, so the events that it was built on must be stored
-		if j.speculative && j.call == "" {
-			err = errors.Join(err, d.settleAll(ctx))
+		if j.after != nil && j.call == "" {
+			most := 0
+			if j.key == string(openmanus.Reply) {
+				most = maxAhead
+			}
+			err = errors.Join(err, d.settleTo(ctx, most))
 		}
 		dropped := d.running[j.key] != j // another may have its key by now
 		if !dropped {

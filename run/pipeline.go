@@ -10,9 +10,10 @@ import (
 
 // A pipeline lets a driver go on while its events are being made durable: it asks
 // the model, and runs calls that only read. Everything else waits: calls that
-// change something, children, what subscribers see, and the record of a reply. So
-// a crash loses no effect that the journal does not know of, as if the driver
-// waited at every step.
+// change something, children, and what subscribers see. So a crash loses no effect
+// that the journal does not know of, as if the driver waited at every step. At most
+// maxAhead commits are under way when a reply comes; what a crash can lose of the
+// work of a model is no more than the steps that they record.
 //
 // If the journal refuses the events, because another process has appended to the
 // session, the driver loads the session again and drops what it built on them.
@@ -22,8 +23,12 @@ type pipeline struct {
 	journal openmanus.Pipeliner // nil: the zero pipeline
 	pipe    openmanus.Pipe      // nil: none yet
 	commits []*commit           // in order
-	later   []openmanus.Body    // the events of all commits
 }
+
+// maxAhead is how many commits may be under way when a driver records a reply that
+// was made on their events: those of one step, of which one has the reply before and
+// the calls that it makes, and the other the results.
+const maxAhead = 2
 
 // A commit is an append under way.
 type commit struct {
@@ -67,7 +72,7 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 		d.fold(ev)
 		c.turns = append(c.turns, d.State.Turn)
 	}
-	p.commits, p.later = append(p.commits, c), append(p.later, written...)
+	p.commits = append(p.commits, c)
 	d.hold(written...)
 	d.hub.expect()
 	go func() {
@@ -77,14 +82,28 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 	return nil
 }
 
-// speculative reports whether b is the result of a call whose start is not stored
-// yet. Such a call only reads, so its result is worth nothing without its start.
+// speculative reports whether b is worth nothing unless the commits under way
+// succeed: a reply to events that are not stored yet, or the result of a call whose
+// start is not. Such a call only reads.
 func (d *driver) speculative(b openmanus.Body) bool {
-	done, ok := b.(openmanus.CallDone)
-	return ok && slices.ContainsFunc(d.pipeline.later, func(b openmanus.Body) bool {
-		start, ok := b.(openmanus.CallStarted)
-		return ok && start.Call == done.Call
-	})
+	p := &d.pipeline
+	if len(p.commits) == 0 {
+		return false
+	}
+	switch b := b.(type) {
+	case openmanus.ModelSaid:
+		return b.Re >= p.commits[0].events[0].Seq
+	case openmanus.ModelFailed:
+		return b.Re >= p.commits[0].events[0].Seq
+	case openmanus.CallDone:
+		return slices.ContainsFunc(p.commits, func(c *commit) bool {
+			return slices.ContainsFunc(c.events, func(ev openmanus.Event) bool {
+				start, ok := ev.Body.(openmanus.CallStarted)
+				return ok && start.Call == b.Call
+			})
+		})
+	}
+	return false
 }
 
 // settle waits for the oldest commit. After the last one, it starts the jobs that
@@ -97,20 +116,16 @@ func (d *driver) settle(ctx context.Context) error {
 		return d.rollBack(ctx)
 	}
 	p.commits = p.commits[1:]
-	d.shown(c)
+	d.stored(c)
 	if len(p.commits) == 0 {
-		p.later = nil
-		for _, j := range d.running {
-			j.speculative = false
-		}
 		d.start(ctx)
 	}
 	return nil
 }
 
-// settleAll waits for all commits under way.
-func (d *driver) settleAll(ctx context.Context) error {
-	for len(d.pipeline.commits) > 0 {
+// settleTo waits until at most so many commits are under way.
+func (d *driver) settleTo(ctx context.Context, most int) error {
+	for len(d.pipeline.commits) > most {
 		if err := d.settle(ctx); err != nil {
 			return err
 		}
@@ -153,7 +168,7 @@ func (d *driver) flush() (facts []openmanus.Body, err error) {
 	for _, c := range p.commits {
 		<-c.stored
 		if c.err == nil {
-			d.shown(c)
+			d.stored(c)
 			continue
 		}
 		if !errors.Is(c.err, openmanus.ErrMoved) && !errors.Is(c.err, openmanus.ErrExists) {
@@ -166,8 +181,14 @@ func (d *driver) flush() (facts []openmanus.Body, err error) {
 	return facts, err
 }
 
-// shown sends the events of a stored commit to subscribers.
-func (d *driver) shown(c *commit) {
+// stored sends the events of a stored commit to subscribers. The jobs that began on
+// them need no others.
+func (d *driver) stored(c *commit) {
+	for _, j := range d.running {
+		if j.after == c {
+			j.after = nil
+		}
+	}
 	for i, ev := range c.events {
 		d.unspool(ev)
 		d.told(ev, c.turns[i])
@@ -182,9 +203,9 @@ func (d *driver) dropSpeculative() {
 	waiting := 0
 	for key, j := range d.running {
 		switch {
-		case j.speculative && j.ended:
+		case j.after != nil && j.ended:
 			delete(d.running, key)
-		case j.speculative:
+		case j.after != nil:
 			j.cancel(nil)
 			waiting++
 		}
@@ -192,7 +213,7 @@ func (d *driver) dropSpeculative() {
 	var others []*job
 	for waiting > 0 {
 		j := <-d.done
-		if j.speculative {
+		if j.after != nil {
 			delete(d.running, j.key)
 			waiting--
 		} else {

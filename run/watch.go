@@ -17,13 +17,21 @@ type hub struct {
 	users   int           // drivers and subscribers; guarded by Local.mu
 
 	mu    sync.Mutex
-	seq   int64            // the last event that the driver has read
-	turn  int              // the turn of streamed; earlier ones are over
-	typed llm.Reply        // the reply that streams, as far as it has come
-	tails tails            // the ends of what running calls have printed
-	ahead int              // commits that are being stored
-	early []openmanus.Body // provisional bodies that wait for them
+	seq   int64       // the last event that the driver has read
+	turn  int         // the turn of streamed; earlier ones are over
+	typed llm.Reply   // the reply that streams, as far as it has come
+	tails tails       // the ends of what running calls have printed
+	sent  int         // commits that the driver did not wait for
+	kept  int         // those of them that are stored, or never will be
+	early []earlyBody // what waits for some of the others
 	subs  []*subscriber
+}
+
+// An earlyBody is a provisional body that came while events before it were being
+// stored.
+type earlyBody struct {
+	openmanus.Body
+	after int // hub.kept must be this large before subscribers see it
 }
 
 // enter returns the hub of a session, and keeps it until leave is called.
@@ -148,7 +156,7 @@ func (h *hub) end() {
 func (h *hub) expect() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ahead++
+	h.sent++
 }
 
 // settled is called when expected events are stored, or will never be: then the
@@ -156,17 +164,13 @@ func (h *hub) expect() {
 func (h *hub) settled(stored bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ahead--
+	h.kept++
 	if !stored {
 		h.early = nil
 	}
-	if h.ahead > 0 {
-		return
-	}
-	early := h.early
-	h.early = nil
-	for _, b := range early {
-		h.showNow(b)
+	for len(h.early) > 0 && h.early[0].after <= h.kept {
+		h.showNow(h.early[0].Body)
+		h.early = h.early[1:]
 	}
 }
 
@@ -190,8 +194,8 @@ func (h *hub) stored(ev openmanus.Event, turn int) {
 func (h *hub) show(b openmanus.Body) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ahead > 0 {
-		h.early = append(h.early, b)
+	if h.sent > h.kept {
+		h.early = append(h.early, earlyBody{b, h.sent})
 		return
 	}
 	h.showNow(b)
