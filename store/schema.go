@@ -29,6 +29,12 @@ var migrations embed.FS
 // normally takes milliseconds.
 const busyTimeout = 10 * time.Second
 
+// writerSettings are those of the writer's connection alone: 16 MiB of pages in memory, so
+// that a transaction of many sessions is written once, when it commits; and as many in
+// the write-ahead log before they go to the database, so that a page that many
+// transactions change goes there less often.
+const writerSettings = "&_pragma=cache_size(-16384)&_pragma=wal_autocheckpoint(4096)"
+
 // connections returns the pool of the writer, which has one connection, and the
 // pool of the readers.
 func connections(path string) (write, read *sql.DB) {
@@ -37,7 +43,7 @@ func connections(path string) (write, read *sql.DB) {
 	if runtime.GOOS == "darwin" { // fsync alone leaves data in the disk's cache
 		base += "&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)"
 	}
-	write, read = openDB(base), openDB(base+"&_query_only=1")
+	write, read = openDB(base+writerSettings), openDB(base+"&_query_only=1")
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(8)
 	read.SetMaxIdleConns(8) // opening one takes longer than most queries
