@@ -37,7 +37,7 @@ func (n told) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, erro
 // insiders are the addresses of the corpus, which lead to the canary at port.
 func insiders(t *testing.T, port string) (urls []string, known told) {
 	t.Helper()
-	data, err := os.ReadFile("../egress/testdata/ssrf.txt")
+	data, err := os.ReadFile("../sandbox/egress/testdata/ssrf.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
