@@ -151,10 +151,10 @@ func (a *Agent) Tool(name string) Tool {
 }
 
 // A Spec is what the flow of a session is made from: all that was chosen for
-// it, by name. What the names mean on a machine, and the keys that go with
-// them, are for whoever makes flows from specs: see package host. Sessions
-// record their spec in [Configured], so that a session that goes on, here or
-// elsewhere, does so as it began.
+// it, by name. The program that makes flows from specs knows what the names
+// mean on a machine, and has the keys: see package host. Sessions record their
+// spec in [Configured], so that a session that goes on, here or elsewhere, does
+// so as it began.
 //
 // The zero value of a field means the default of whoever makes the flow. Equal
 // specs make flows that decide alike. A Spec is not changed once it is in use.

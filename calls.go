@@ -154,9 +154,9 @@ func (s *State) callDone(seq int64, e CallDone) {
 	}
 }
 
-// supersede takes the views out of the results of the other calls of the reply
-// that used the tool of c, if the result of c has one: it is newer. What a view is,
-// [llm.Result] says.
+// supersede takes the views out of the results of the other calls of the reply that
+// used the tool of c, if the result of c has one: it is newer. [llm.Result]
+// explains views.
 func (s *State) supersede(c *CallState) {
 	if !slices.ContainsFunc(c.Done.Parts, isView) {
 		return

@@ -292,8 +292,8 @@ func (w Window) RequestBudget() int {
 // A ResultSize says how many bytes of text a model reads of the result of one call.
 // [Window.ResultSize] decides it, and nothing else does.
 type ResultSize struct {
-	// Output is for what commands print and searches find. Of a longer text the
-	// middle is left out: the beginning and the end say most.
+	// Output is for what commands print and searches find. A longer text loses
+	// its middle, because the beginning and the end say most.
 	Output int
 
 	// Text is for documents, pages and files: see [Result].Reading.

@@ -1,10 +1,10 @@
 // Package openmanus defines agents that work on their own: a person states a
 // task, a language model decides what to do, and tools do it.
 //
-// The package defines the central types of the library. Of this module's public
-// packages it imports only the vocabulary of models, package [llm]. Journals are in package journal, the
-// runtime in package run, ready-made tools and agents in packages tools and
-// agents, and package host puts them together from a configuration.
+// The package defines the central types of the library. The only public package of this module that
+// it imports is [llm], the vocabulary of models. Journals are in package journal, the runtime in
+// package run, ready-made tools and agents in packages tools and agents, and package host puts them
+// together from a configuration.
 //
 // # An agent
 //

@@ -37,8 +37,7 @@ type Body interface {
 //
 //   - Turn is how many outcomes the session had before. Each turn has one
 //     outcome: a reply, a failure, a call of the flow, or the end.
-//   - Re is the last event that was taken into account. What has a higher
-//     sequence number was said meanwhile, and is read in the next turn.
+//   - Re is the last event that was taken into account. Messages with a higher sequence number arrived meanwhile, and are read in the next turn.
 //   - Call is the id of a call, and Child that of a child session.
 //   - N is how many bodies of the same kind came before.
 type (
@@ -448,9 +447,9 @@ func (u ModelUse) Unpriced() int {
 	return 0
 }
 
-// ModelUses returns what models used for b, which is empty for most bodies. What
-// child sessions used is in their own events. By is "" where the journal does not
-// name the model: then it is the configured one.
+// ModelUses returns what models used for b, which is empty for most bodies. Child
+// sessions record their usage in their own events. By is "" where the journal
+// does not name the model: then it is the configured one.
 func ModelUses(b Body) []ModelUse {
 	var own ModelUse
 	var aside []ModelUse

@@ -62,11 +62,11 @@ type Pipeliner interface {
 
 // A Pipe appends to one session, for its driver. It is used by one goroutine.
 type Pipe interface {
-	// Append is [Journal].Append, except that it does not wait: it returns
-	// the events as they will be stored, and a function that waits until
-	// they are as durable as the journal makes them. What is appended is
-	// stored in the order of the calls, all of a call or nothing, and
-	// subscribers see it only when it is durable.
+	// Append is [Journal].Append, except that it does not wait: it returns the
+	// events as they will be stored, and a function that waits until they are
+	// as durable as the journal makes them. The bodies are stored in the order
+	// of the calls, all of a call or none, and subscribers see them only when
+	// they are durable.
 	//
 	// The events follow those of the call before, the first ones the event
 	// that the pipe was made for. If something else has been appended to the

@@ -43,8 +43,8 @@ func (s *State) snapped(seq int64, e Snapped) {
 	}
 }
 
-// A moment is the conversation after the event seq, when no call was open. What the
-// session has used, its limits, turns and children are not in it: they do not go back.
+// A moment is the conversation after the event seq, when no call was open. Usage,
+// limits, turns and children are not in it: they do not go back.
 type moment struct {
 	seq      int64
 	said     []llm.Message
@@ -107,7 +107,7 @@ const maxNamed = 10
 
 // rewound folds that the session went back. If the conversation does, the session is
 // as it had been then, or halted if it was running, and a reply that is on its way
-// counts no more. What was used since stays used, and what was read stays read.
+// counts no more. Usage since then still counts, and texts that were read stay read.
 func (s *State) rewound(seq int64, e Rewound) {
 	var m moment
 	if i := s.momentAt(e.To); i >= 0 {

@@ -26,8 +26,8 @@ type Source struct {
 	From string `json:"from"`
 
 	// Trusted means that the text says what the user wants: the user, or the
-	// user's configuration, wrote it. What others wrote is data: a model may use
-	// it, and does not have to obey it.
+	// user's configuration, wrote it. Texts of others are data: a model may use
+	// them, and does not have to obey them.
 	Trusted bool `json:"trusted,omitempty"`
 
 	// Private means that not everyone may read the text: it came from the user,
@@ -358,8 +358,8 @@ func (s *State) learnBlobs(b Body) {
 	}
 }
 
-// guessSources returns the sources of a result that records none. What this
-// program said about the session itself has none.
+// guessSources returns the sources of a result that records none. Texts of this
+// program about the session itself have none.
 func (s *State) guessSources(c *CallState, e CallDone) []Source {
 	spec := s.specs[c.Name]
 	switch {

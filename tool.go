@@ -470,8 +470,8 @@ var Modes = []string{ApproveReadOnly, ApprovePlan, ApproveAsk, ApproveEdits, App
 // AllowAll is a gate that allows every call.
 var AllowAll Gate = Mode(ApproveAll)
 
-// A ModalGate is a [Gate] that depends on the mode of the session. Of others
-// see [GateIn].
+// A ModalGate is a [Gate] that depends on the mode of the session. For other
+// gates see [GateIn].
 type ModalGate interface {
 	Gate
 	// In returns the gate for sessions in another mode.

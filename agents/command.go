@@ -60,7 +60,7 @@ func ParseCommand(name string, data []byte) (*Command, error) {
 // Expand returns the request that /NAME with these arguments stands for. In the text,
 // $ARGUMENTS stands for all of them as they were written, $1 to $9 for single ones, which
 // quotes may hold together, and $$ for a dollar sign. A text without any of these is
-// followed by the arguments. What is put in is not looked at again.
+// followed by the arguments. Inserted text is not expanded again.
 func (c *Command) Expand(arguments string) string {
 	arguments = strings.TrimSpace(arguments)
 	words := splitArguments(arguments)

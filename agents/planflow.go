@@ -16,14 +16,14 @@ import (
 // planner may then change the plan. A session of this flow ends as finished
 // only if every step is completed, and otherwise as failed.
 //
-// The next task depends on the session's state alone, in this order. Calls of
-// the planner that are open are handled first. Without a plan, the planner is
-// asked for one. Steps whose dependencies are completed are delegated, up to
-// Parallel, and a message of the user goes to the planner meanwhile. When no step
-// can start and none is running, the plan is complete, and the planner sums it
-// up; or it is stuck, and the planner may change it, Replans times. What a step's
-// session was asked and answered is in the journal, so a flow that is resumed
-// after a crash continues where it was.
+// The next task depends on the session's state alone, in this order. Calls of the
+// planner that are open are handled first. Without a plan, the planner is asked
+// for one. Steps whose dependencies are completed are delegated, up to Parallel,
+// and a message of the user goes to the planner meanwhile. When no step can start
+// and none is running, the plan is complete, and the planner sums it up; or it is
+// stuck, and the planner may change it, Replans times. The journal has the
+// question and the answer of each step's session, so a flow that is resumed after
+// a crash continues where it was.
 type PlanFlow struct {
 	Planner  *openmanus.Agent // made by [Planner]
 	Agents   []string         // the flows that do steps; the first does those that name none

@@ -104,7 +104,7 @@ func (f *RemoteFlow) goOn(s *openmanus.State, st a2aclient.Standing) []openmanus
 		asked := fmt.Sprintf("The agent %s asks:\n%s", f.Name, clip.Text(said, 8000))
 		return f.call(s, "ask_human", map[string]string{"inquire": asked})
 	case a2awire.AuthRequired:
-		return f.fail(s, "it wants somebody to sign in: "+said)
+		return f.fail(s, "it needs a person to sign in: "+said)
 	case a2awire.Failed, a2awire.Canceled, a2awire.Rejected:
 		state := strings.ToLower(strings.TrimPrefix(string(st.State), "TASK_STATE_"))
 		return f.fail(s, "the task is "+state+": "+said)

@@ -13,7 +13,7 @@ const verdictName = "create_chat_completion"
 
 // A verdictTool is a critic's answer. That a claim is true counts only from a critic
 // that has looked: before, at least one of its other calls has succeeded. A critic
-// that has not is told so once; after that, the claim counts as not true.
+// that has not gets one reminder; after that, the claim counts as not true.
 type verdictTool struct{ openmanus.Tool }
 
 // Run implements [openmanus.Tool].

@@ -21,7 +21,7 @@ import (
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
-// What the table of snapshots measures.
+// The measurements of the table of snapshots.
 const (
 	historyFiles   = 20_000 // of 2,000 bytes each
 	historyLater   = 20     // snapshots after the first, each with historyChanged other files

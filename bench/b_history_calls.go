@@ -22,7 +22,7 @@ import (
 	"github.com/openmanus-go/openmanus/store"
 )
 
-// What the table of steps with and without history measures.
+// The measurements of the table of steps with and without history.
 const (
 	stepsFiles = 2000 // of the workspace
 	stepsCalls = 300

@@ -8,7 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus/bench/server"
 )
 
-// What the journey finds in its workspace, and leaves there.
+// The files that the journey finds in its workspace, and leaves there.
 const (
 	journeyMark  = "started" // the call that is to be killed runs
 	journeyImage = "map.png"

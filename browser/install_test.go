@@ -10,7 +10,7 @@ import (
 )
 
 // TestInstall: a call that finds no browser asks whether one may be installed, and looks
-// again after a yes. What else goes wrong is none of its business.
+// again after a yes. It does not explain other faults.
 func TestInstall(t *testing.T) {
 	ask, later := &openmanus.Ask{Question: "install it?"}, errors.New("it does not start")
 	for _, c := range []struct {

@@ -20,8 +20,8 @@ import (
 // next hop of a redirect too, until it is allowed or refused. Tabs that only the
 // browser's user uses are left alone.
 //
-// This judges names, and addresses that are written as such. What a name resolves to,
-// and the requests of service workers and WebSockets, it does not see.
+// This judges names, and addresses that are written as such. It does not see what a
+// name resolves to, nor the requests of service workers and WebSockets.
 
 // judgeAll is the command that has the browser pause all requests of a process.
 var judgeAll = fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*"}}}

@@ -151,7 +151,7 @@ func chord(word string) (events []*input.DispatchKeyEventParams, ok bool) {
 }
 
 // editingCommand returns the editing command of a key with Control or Meta. With
-// a window the system would issue it; a headless browser has to be told.
+// a window the system would issue it; a headless browser needs the command.
 func editingCommand(held int64, key rune) string {
 	if held&(controlKey|metaKey) == 0 {
 		return ""

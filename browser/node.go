@@ -30,8 +30,8 @@ type node struct {
 	attrs  []attr
 	source string // of a text: what the document has
 
-	// What the browser's layout says of the node. Without a place in the layout,
-	// it is not shown, and the rest is zero.
+	// The browser's layout of the node. Without a place in the layout, it is not
+	// shown, and the rest is zero.
 	laid                        bool
 	box                         Rect   // in its document
 	shown                       string // the text that the page displays

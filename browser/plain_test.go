@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// What is known of elements without the accessibility tree is what it says.
+// Without the accessibility tree, the same is known of elements as with it.
 func TestSameAsWholeTree(t *testing.T) {
 	pages := map[string]http.HandlerFunc{"/large": serve(largePage(400)), "/odd": serve(oddNames)}
 	files, err := filepath.Glob("testdata/runs/*.txtar")

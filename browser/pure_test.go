@@ -366,7 +366,7 @@ func newTestTab() *Tab {
 	return newTab(b, &session{target: "main"}, new(target.Info))
 }
 
-// What loads is known by the events of the page; what began before an action does
+// The events of the page say what loads; requests that began before an action do
 // not count for it.
 func TestFrameEvents(t *testing.T) {
 	tab := newTestTab()

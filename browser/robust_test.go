@@ -154,8 +154,8 @@ func TestCloseSession(t *testing.T) {
 	}
 }
 
-// A browser that runs is connected to by cdp_url, and goes on when it is let
-// go of, with what was open in it before.
+// cdp_url connects to a running browser, which continues after the connection is closed,
+// with the tabs that were open before.
 func TestConnect(t *testing.T) {
 	url := site(t, map[string]http.HandlerFunc{"/": serve("<title>Fine</title><button>OK</button>")})
 	port := filepath.Join(t.TempDir(), "profile")

@@ -309,7 +309,7 @@ func (p *player) find(words string) int {
 	return -1
 }
 
-// What of the site needs a program.
+// The parts of the site that need a program.
 
 // slow never answers.
 func slow(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }

@@ -194,9 +194,9 @@ func viewing[T any](ctx context.Context, t *Tab, read func(context.Context) (T, 
 	return v, cause(ctx, err)
 }
 
-// waitLanded waits, within beginTime, until it is known what became of a
-// navigation that led to no page: in most cases a download is about to begin, and
-// the browser reports it a moment after the navigation has ended.
+// waitLanded waits, within beginTime, for the outcome of a navigation that led to
+// no page: in most cases a download is about to begin, and the browser reports it
+// a moment after the navigation has ended.
 func (t *Tab) waitLanded(ctx context.Context, before snapshot) {
 	short, cancel := context.WithTimeout(ctx, beginTime)
 	defer cancel()

@@ -51,8 +51,8 @@ type hold struct {
 	before map[*Tab]map[key]string // what the fields held
 	run    []rune                  // typed in a row since the focus may have moved
 
-	// What the agent must not learn and has not been told. They stay for the life of the
-	// browser.
+	// Texts that the agent must not learn and has not seen. They stay for the life of
+	// the browser.
 	typed []string
 	told  bool          // a call has said that the browser was taken over
 	lasts time.Duration // how long it was
@@ -112,8 +112,8 @@ func (t *Tool) HandBack(ctx context.Context, session string) (lasted time.Durati
 	return t.handBack(ctx, session, s)
 }
 
-// handBack ends the hold of a slot. What is in fields that the person changed is concealed
-// from then on, in pictures too.
+// handBack ends the hold of a slot. The content of fields that the person changed is
+// concealed from then on, in pictures too.
 func (t *Tool) handBack(ctx context.Context, session string, s *slot) (time.Duration, error) {
 	h := &s.hold
 	h.mu.Lock()
@@ -259,7 +259,8 @@ func (t *Tab) input(ctx context.Context, in Input) error {
 	return fmt.Errorf("there is no input of the kind %q", clipKey(in.Kind))
 }
 
-// clipKey shortens a name for an error. What a person typed is not repeated.
+// clipKey shortens a name for an error. It does not repeat the text that a
+// person typed.
 func clipKey(s string) string {
 	if len(s) > 20 {
 		return s[:20]

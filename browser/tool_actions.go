@@ -11,9 +11,9 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// What the actions claim. An action that only looks, or goes to another page,
-// changes nothing but the session's own browser. One that clicks or types may do
-// anything. For all of them the order matters.
+// The claims of the actions: which hints their calls have. An action that only
+// looks, or goes to another page, changes nothing but the session's own browser.
+// One that clicks or types may do anything. For all of them the order matters.
 var (
 	looks  = openmanus.Hints{ReadOnly: true, Idempotent: true, Ordered: true}
 	moves  = openmanus.Hints{ReadOnly: true, Ordered: true}

@@ -296,8 +296,8 @@ const (
 	failedBytes = 3500 // of a page after an action that failed, which has changed little
 )
 
-// result returns text and, as a view, the page as it is now. What the page says comes
-// after what we say, and is not repeated in it. An empty page is not shown. After a
+// result returns text and, as a view, the page as it is now. The page's text comes
+// after our own, which does not repeat it. An empty page is not shown. After a
 // failure text is empty: the error takes its place.
 func (c *runner) result(text string, failed bool) openmanus.Result {
 	ctx, cancel := context.WithTimeout(c.ctx, actionTime)

@@ -18,7 +18,7 @@ var (
 	schema string
 )
 
-// What actions do with their arguments.
+// The declarations of the arguments: what actions do with them.
 var (
 	theAction = openmanus.Argument{Name: "action", Kind: openmanus.TextArgument, Does: openmanus.Reads}
 	requests  = openmanus.Argument{Name: "url", Kind: openmanus.URLArgument, Does: openmanus.Requests, Local: true}

@@ -293,7 +293,8 @@ func TestFindText(t *testing.T) {
 	}
 }
 
-// What does not fit is left out, the most useful last, and counted.
+// Elements that do not fit are left out, the most useful ones last, and
+// counted.
 func TestRender(t *testing.T) {
 	var b bytes.Buffer
 	for i := range 100 { // the view ends after 45 of them

@@ -83,8 +83,8 @@ func only(env map[string]string) Lookup {
 	}
 }
 
-// What is spoken to a model of Bedrock can be chosen, and nothing of that is
-// taken for what another provider speaks.
+// The API of a model of Bedrock can be chosen, and none of its APIs is confused
+// with those of other providers.
 func TestWhatBedrockSpeaks(t *testing.T) {
 	for _, c := range []struct{ model, api, want string }{
 		{"bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0", "converse", "converse"},

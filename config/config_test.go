@@ -179,7 +179,7 @@ func keyAndHome(t *testing.T) Lookup {
 	return func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
 }
 
-// What the catalogue knows is overridden value by value.
+// Settings override the catalogue value by value.
 func TestCatalogue(t *testing.T) {
 	yes, no := true, false
 	cfg, _, err := load(Sources{File: file(t, "[models.'openai/gpt-5']\nwindow=5\nvision=false\nprice_in=1.25\n"),
@@ -316,8 +316,8 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// What a session may read and write is held by the smaller of two settings, of
-// which -1 is none.
+// The smaller of two settings limits what a session may read and write; -1 is
+// no limit.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct{ budget, input, want int }{{-1, 0, -1}, {-1, 5, 5}, {3, 5, 3}, {5, 3, 3}, {5, 0, 5}} {
 		cfg := &Config{Run: Run{Tokens: c.budget}}

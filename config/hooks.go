@@ -12,7 +12,7 @@ import (
 )
 
 // A Hook is one of [[hooks]]: a program of the user that is asked before something
-// happens, or told of it.
+// happens, or notified of it.
 type Hook struct {
 	Name    string
 	On      string        // the event

@@ -15,7 +15,7 @@ type Serve struct {
 
 	IdleSessions int // the most idle sessions that keep their processes
 
-	// What one user may take: the most sessions that run at the same time, that are
+	// The limits of one user: the most sessions that run at the same time, that are
 	// kept, and that are created within an hour; and bytes, in the directory of
 	// workspaces and uploaded within an hour.
 	Sessions, SessionsKept, SessionsPerHour int
@@ -33,7 +33,8 @@ type User struct {
 	Approve  string // the widest mode of this user's sessions
 	Admin    bool   // whether the user may read the metrics, which are about all users
 
-	// What all sessions of the user may take in a day of UTC; 0: no limit.
+	// The most that all sessions of the user may use in a day of UTC; 0: no
+	// limit.
 	DayCost   openmanus.Money
 	DayTokens int
 }

@@ -70,8 +70,8 @@ func TestConsentIsToTheContent(t *testing.T) {
 	}
 }
 
-// What another user could have put where the user's configuration is looked
-// for is not read (CVE-2026-35603).
+// A file that another user could have put where the configuration is looked for
+// is not read (CVE-2026-35603).
 func TestFileOfSomebodyElse(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no modes")

@@ -39,7 +39,7 @@ var kinds = []kind{
 	{id: "text", name: "text", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
 	{id: "lines", name: "lines of text", want: "text", sample: `""`, types: "string", parse: fromText(parseLines)},
 	{id: "path", name: "path", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
-	// What an address must be depends on its use: see [loader.checkURL].
+	// The rules for an address depend on its use: see [loader.checkURL].
 	{id: "url", name: "URL", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
 	{id: "origin", name: "URL of a server", want: "text", sample: `"https://example.org"`, types: "string", parse: fromText(parseOrigin)},
 	{id: "secret", name: "secret", want: "text", sample: `""`, types: "string", parse: fromText(parseKey)},

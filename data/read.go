@@ -42,8 +42,8 @@ func Read(ctx context.Context, fsys fs.FS, name string, o Options) (*Table, erro
 }
 
 // Parse is [Read] for the content of a file, whatever its size. It does not change
-// data. Of the name only its ending counts, and its last element, which is the
-// beginning of [Table.Name].
+// data. Only two parts of the name matter: its extension, and its last element,
+// which begins [Table.Name].
 func Parse(ctx context.Context, name string, data []byte, o Options) (t *Table, err error) {
 	o.MaxCells = cmp.Or(o.MaxCells, 20_000_000)
 	// The libraries for the formats panic on some broken files.

@@ -19,8 +19,8 @@
 // for any further words. A path pattern without a slash matches in every
 // directory; others begin at the workspace.
 //
-// Rules know no tool by its name. What a call does with its arguments, which of
-// them are commands, paths and hosts, the tool declares:
+// Rules know no tool by its name. A tool declares which of its arguments are
+// commands, paths and hosts, and what calls do with them:
 // [openmanus.ToolSpec].Arguments. If a tool declares nothing, the gate guesses
 // from the names and values of the arguments, and takes more for a path, host
 // or command than may be one.

@@ -98,7 +98,7 @@ func TestRulesHoldForEveryTool(t *testing.T) {
 		{"upload", args{"where": "good.example"}, "allow"},
 		{"fetch", args{"url": " evil.example/?q"}, "deny"},
 
-		// Of a tool that declares nothing, a guess can forbid and not allow.
+		// For a tool that declares nothing, a guess can forbid and not allow.
 		{"unknown", args{"cmd": "rm x"}, "deny"},
 		{"unknown", args{"cmd": "ls -l"}, "ask"},
 		{"unknown", args{"cmd": "$X"}, "ask"},

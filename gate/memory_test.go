@@ -150,7 +150,7 @@ func TestMemoryThatIsNotBelieved(t *testing.T) {
 	}
 }
 
-// What a crash cut off is not there; what is damaged is said.
+// An entry that a crash cut off is not there; damage is reported.
 func TestMemoryAfterACrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m")
 	if err := Open(path).Remember(decision("a", true)); err != nil {

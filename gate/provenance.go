@@ -271,8 +271,8 @@ func (j judge) protected(a argument) *concern {
 
 // who names the source that wants something: the one that names the place; or one that
 // another argument comes from; or the last one that was read, but for the private
-// content itself, and for what is known of a command's output. What everyone may write
-// comes before what is private.
+// content itself, and for what is known of a command's output. Sources that everyone
+// may write to come before private ones.
 func (j judge) who(named *openmanus.Found, leak *leak) string {
 	if named != nil {
 		return sourceName(named.Source)
@@ -342,8 +342,8 @@ var (
 )
 
 // leaks returns the private content in a, if there is more of it than the limit
-// allows. What the user said, or the public knows, is not private; nor is what comes
-// from where the call goes.
+// allows. The user's words, and texts that the public knows, are not private; nor
+// are texts that come from where the call goes.
 func (j judge) leaks(a openmanus.Argued, l limit) *leak {
 	known := mask(a, func(f openmanus.Found) bool { return fromPerson(f) || !f.Source.Private && f.As == "" })
 	seen := make([]bool, len(a.Value))
@@ -392,8 +392,8 @@ func (l limit) secretive(text string) bool {
 	return slices.ContainsFunc(words(text), func(w string) bool { return len(w) >= l.secret && odd(w, l.capitals) })
 }
 
-// words returns the words of a text. What joins the parts of names and keys is part
-// of them.
+// words returns the words of a text. Characters that join the parts of names and
+// keys belong to them.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-+=", r)
@@ -448,8 +448,8 @@ func foreignPart(a openmanus.Argued, fits func(openmanus.Found) bool) *openmanus
 	})
 }
 
-// longestPart returns the longest part of a that fits, or nil. What another session
-// repeats counts half, so that who said it first is named.
+// longestPart returns the longest part of a that fits, or nil. A text that another
+// session repeats counts half, so that the first source is named.
 func longestPart(a openmanus.Argued, fits func(openmanus.Found) bool) *openmanus.Found {
 	weight := func(f openmanus.Found) int {
 		if strings.HasPrefix(f.Source.From, openmanus.FromSession) {

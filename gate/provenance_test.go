@@ -180,8 +180,8 @@ func BenchmarkProvenance(b *testing.B) {
 	}
 }
 
-// What is fetched into a file that programs obey is asked about, in every mode: its words
-// are no arguments, and the session need not have read anything. Other files are edits.
+// A fetch into a file that programs obey needs an approval, in every mode: its words are
+// no arguments, and the session need not have read anything. Other files are edits.
 func TestFetchedIntoAFileThatProgramsObey(t *testing.T) {
 	fetch := spec(openmanus.Hints{Edits: true}, arg("url", openmanus.URLArgument, openmanus.Requests), arg("save_to", openmanus.PathArgument, openmanus.Writes))
 	reads := spec(openmanus.Hints{ReadOnly: true}, arg("url", openmanus.URLArgument, openmanus.Requests), arg("save_to", openmanus.PathArgument, openmanus.Writes))

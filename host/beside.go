@@ -162,7 +162,7 @@ func (h *Host) mergeChild(
 	return bodies, nil
 }
 
-// A mergedCopy is what became of a copy.
+// A mergedCopy is the outcome of merging a copy.
 type mergedCopy struct {
 	copydir.Merged
 	Commits bool `json:"commits,omitempty"` // it has commits that the workspace does not have

@@ -30,9 +30,9 @@ a is written.
 b is written.
 `
 
-// Two that work at once do not write into one another's files. What they did is
-// merged, what both did is there twice, and going back takes all of it along, but for
-// what is the person's.
+// Two that work at once do not write into one another's files. Their changes
+// are merged, a file that both made is there twice, and going back takes
+// everything along, except for the person's changes.
 func TestChildrenWorkInCopies(t *testing.T) {
 	p := newPlace(t, twoAtOnce)
 	p.write("ws/both", "before")

@@ -123,8 +123,8 @@ func (p dayBudget) Settle(ctx context.Context, about, spent run.Spending) error 
 	return nil
 }
 
-// A filePurse is the [journal.Purse] of a data directory. What was spent under a name is a
-// file, to which any number of processes append: a line for each amount.
+// A filePurse is the [journal.Purse] of a data directory. The amounts spent under a name
+// are in a file, to which any number of processes append: a line for each amount.
 type filePurse struct{ dir string }
 
 func (p filePurse) file(name string) string {

@@ -57,10 +57,10 @@ const (
 	maxLook    = 250 * time.Millisecond // how long a workspace is looked at before a call, and after it
 )
 
-// changes looks at times and sizes, where no snapshots are taken. Of a tool that edits the files that its
-// arguments name, these files are looked at before and after the call. For any other
-// call, the workspace is; what differs then is the call's doing if no other call of
-// this program ran in the workspace at that time.
+// changes looks at times and sizes, where no snapshots are taken. If a tool edits the files that
+// its arguments name, only these files are compared before and after the call. For any other call,
+// the workspace is; what differs then is the call's doing if no other call of this program ran in
+// the workspace at that time.
 func (h *Host) changes(
 	s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec,
 ) func() (own, meanwhile []openmanus.FileChange) {

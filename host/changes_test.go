@@ -11,8 +11,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// What a call changed is what it changed: of a tool that edits the files that it
-// names, these; of a command, all that changed while it ran alone.
+// A call's changes are: the files that it names, if its tool edits these; all
+// changes while it ran alone, if it is a command.
 func TestChangesOfACall(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) {

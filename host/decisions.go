@@ -20,8 +20,8 @@ func Rememberable(s *openmanus.State, c *openmanus.CallState) bool { return gate
 
 // Decision returns a decision about the call c of a session that is to be
 // remembered. It is bound to a hash of everything that the user was shown: tool,
-// arguments, workspace and sandbox. What it shows of the call has no secrets. The
-// caller sets what was decided, by whom and when.
+// arguments, workspace and sandbox. Its description of the call contains no
+// secrets. The caller sets what was decided, by whom and when.
 func (h *Host) Decision(session string, s *openmanus.State, c *openmanus.CallState) gate.Decision {
 	what := []rune(gist.Call(c.Call))
 	return gate.Decision{

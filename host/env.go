@@ -21,7 +21,7 @@ type Env struct {
 	// Dir is the directory in which the program was started, an absolute path.
 	Dir string
 
-	// Version is the program's own, as other programs are told it.
+	// Version is the program's own, which it sends to other programs.
 	Version string
 
 	// Warn shows the user something that is not an error. The text is one or
@@ -126,8 +126,8 @@ func (e Env) Sources(src config.Sources) config.Sources {
 }
 
 // Load reads the configuration from the sources that [Env.Sources] makes of
-// src, and checks the approval rules in it. What the configuration leaves open
-// about models is from the catalogue. Warnings go to Warn.
+// src, and checks the approval rules in it. The catalogue fills in what the
+// configuration leaves open about models. Warnings go to Warn.
 func (e Env) Load(src config.Sources) (*config.Config, error) {
 	cfg, warnings, err := config.Load(e.Sources(src))
 	if err != nil {

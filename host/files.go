@@ -73,8 +73,8 @@ func ScanFiles(ctx context.Context, root fs.FS, own func(name string) bool) Scan
 	return s
 }
 
-// Changes returns what differs from before to after, by path. What one of two
-// partial scans did not see may be missing.
+// Changes returns what differs from before to after, by path. Files that one of
+// two partial scans did not see may be missing.
 func Changes(before, after Scan) []FileChange {
 	list := []FileChange{}
 	for path, now := range after.files {

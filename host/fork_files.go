@@ -73,7 +73,7 @@ type madeCopy struct {
 	from   string // what it is a copy of: see the constants
 }
 
-// What a copy is made from.
+// The source of a copy.
 const (
 	fromSnapshot = "snapshot"
 	fromNow      = "now"      // as it was asked for
@@ -329,8 +329,8 @@ func (h *Host) forgetFork(r forkRecord, files bool) (kept string, err error) {
 }
 
 // sweepForks removes what forks left that did not come to their end: copies of
-// sessions that do not exist and that no process is making. What cannot be removed
-// now, a later fork tries again.
+// sessions that do not exist and that no process is making. A later fork tries
+// again to remove what cannot be removed now.
 func (h *Host) sweepForks(ctx context.Context) {
 	l, ok := h.Store.(openmanus.Locker)
 	names, err := filepath.Glob(h.recordOf("*"))

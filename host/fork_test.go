@@ -228,8 +228,8 @@ func (p *place) names(dir string) string {
 	return strings.Join(names, " ")
 }
 
-// What a process that was killed left, the next fork removes: whatever it had done.
-// What a person put there, it does not.
+// The next fork removes what a killed process left, whatever that had done, and not
+// what a person put there.
 func TestForkSweepsWhatWasKilled(t *testing.T) {
 	p := newPlace(t, "-- 1 --\nDone.\n")
 	h, db, _ := p.open()

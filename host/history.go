@@ -26,10 +26,10 @@ import (
 //
 // What differs before a call from what the session recorded last was changed by
 // others: a person, another program, another session, or a command that was left
-// running after its call. What differs after the call is the call's doing, with two
-// exceptions. Of a tool that edits the files that its arguments name, only these files
-// are. And while calls of other sessions run in the same directory, no one can tell:
-// then [openmanus.Snapped].With names those sessions.
+// running after its call. Differences after the call are attributed to the call, with
+// two exceptions. If its tool edits the files that its arguments name, only these
+// files count. And while calls of other sessions run in the same directory, no one
+// can tell: then [openmanus.Snapped].With names those sessions.
 //
 // Where snapshots cannot be taken, the follower looks at times and sizes of files.
 type follower struct {

@@ -330,9 +330,9 @@ func TestGoingBackIsKilled(t *testing.T) {
 	}
 }
 
-// Of files that a person changed after the session did, both contents stay: the
-// person's in place, the other one in the history. Edits of files that the arguments
-// name are exact even if others change files meanwhile.
+// If a person changed a file after the session did, both contents stay: the person's
+// in place, the other one in the history. Edits of files that the arguments name are
+// exact even if others change files meanwhile.
 func TestGoingBackKeepsWhatOthersChanged(t *testing.T) {
 	p := newPast(t)
 	p.write("a.txt", "a")
@@ -356,8 +356,8 @@ func TestGoingBackKeepsWhatOthersChanged(t *testing.T) {
 	}
 }
 
-// What calls of several sessions did at the same time is undone for a parent whose
-// children they are, and stays if one of them is a stranger.
+// Changes of concurrent calls of several sessions are undone for the parent of all
+// of them, and stay if one of them is a stranger.
 func TestGoingBackAmongSessions(t *testing.T) {
 	for _, parent := range []string{"s", ""} {
 		p := newPast(t)
@@ -454,7 +454,7 @@ func TestGoingBackWaitsForTheLease(t *testing.T) {
 	}
 }
 
-// Of two programs that go back at the same moment, one does, and the other says why not.
+// If two programs go back at the same moment, one does, and the other says why not.
 func TestTwoGoBackAtOnce(t *testing.T) {
 	p := newPast(t)
 	p.begin("s", "")

@@ -67,10 +67,10 @@ const (
 )
 
 // PastFiles returns the files below a directory of the workspace of a session as they
-// were after an event, in order: "." is the workspace, and the event 0 the last one. Of
-// a file it returns that alone. If all is set, directories are descended into, but for
-// those of git that name does not mean. The error is [fs.ErrNotExist] if there was no
-// such file, and [ErrNoPast].
+// were after an event, in order: "." is the workspace, and the event 0 the last one.
+// For a file it returns that alone. If all is set, directories are descended into, but
+// for those of git that name does not mean. The error is [fs.ErrNotExist] if there was
+// no such file, and [ErrNoPast].
 func (h *Host) PastFiles(ctx context.Context, session string, seq int64, name string, all bool) ([]PastFile, error) {
 	tree, err := h.treeAt(ctx, session, seq)
 	if err != nil {
@@ -153,8 +153,8 @@ const maxDiffBytes = 1 << 20
 
 // DiffFiles yields how the files that a session and those below it changed differ
 // between two events: what its calls did after from, and until to. 0 is before the
-// first event, or after the last one. What others changed meanwhile is in it only where
-// it is in the same file. A file that is as it was is not in it.
+// first event, or after the last one. It includes changes of others only where they are
+// in the same file. A file that is as it was is not in it.
 func (h *Host) DiffFiles(ctx context.Context, session string, from, to int64) ([]FileDiff, error) {
 	x, err := h.loadBack(ctx, session)
 	if err != nil {

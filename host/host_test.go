@@ -80,8 +80,9 @@ func hasLandlock(t *testing.T, p *place) bool {
 
 // With --sandbox landlock commands run in Landlock: at first, when the session
 // goes on, in a copy of it, in a session below it and on a server; and the
-// journal says so. What they run in is seen from inside: bubblewrap gives them a
-// first process of their own, Landlock keeps them from looking at the machine's.
+// journal says so. The sandbox is identified from inside: bubblewrap gives them
+// a first process of their own, Landlock keeps them from looking at the
+// machine's.
 func TestLandlockIsLandlock(t *testing.T) {
 	p := newPlace(t, `
 -- 1 --
@@ -230,8 +231,8 @@ func TestFlowsOfAProgram(t *testing.T) {
 	}
 }
 
-// What was made for a workspace ends with the last session that holds it, and
-// is made again when it is needed.
+// The resources of a workspace end with the last session that holds it, and are
+// made again when they are needed.
 func TestKeep(t *testing.T) {
 	var made int
 	p := newPlace(t, "-- any --\nDone.\n")
@@ -257,8 +258,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What an agent reads of its workspace: names, and an AGENTS.md that is a file
-// of the workspace, not a pipe or a link out of it.
+// The parts of its workspace that an agent reads: names, and an AGENTS.md that
+// is a file of the workspace, not a pipe or a link out of it.
 func TestEnvironment(t *testing.T) {
 	p := newPlace(t, justAnswers)
 	h, _, _ := p.open()

@@ -13,8 +13,8 @@ import (
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// TestNeedMatplotlib: whose interpreter it is decides what is offered. What the workspace
-// brings along is never to be run outside the sandbox, by whatever name it goes.
+// TestNeedMatplotlib: whose interpreter it is decides what is offered. Programs of the
+// workspace never run outside the sandbox, whatever their names are.
 func TestNeedMatplotlib(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, ".venv/bin"), 0o700); err != nil {

@@ -193,8 +193,8 @@ func (in *Instructions) Vouch(names ...string) error {
 	return in.save()
 }
 
-// decline records that the user wants sessions not to be told of the files as
-// they are now.
+// decline records that the user wants sessions not to read the files as they
+// are now.
 func (in *Instructions) decline(names []string) error {
 	for _, name := range names {
 		was, ok := in.seen.Files[name]
@@ -223,7 +223,7 @@ func (in *Instructions) set(name string, s seenInstruction) {
 	in.seen.Files[name] = s
 }
 
-// save writes the record. Of two processes that write one, the last wins.
+// save writes the record. If two processes write one, the last wins.
 func (in *Instructions) save() error {
 	in.known, in.seen.Workspace = true, in.dir
 	data, err := json.MarshalIndent(in.seen, "", "  ")
@@ -280,7 +280,7 @@ func (h *Host) instructions(dir string) (*Instructions, toldNames) {
 	}
 	left := in.changed(true)
 	if len(left) > 0 {
-		h.warnOnce(fmt.Sprintf("%s in %s changed since you last saw it, so agents are not told of it; to read and accept the change: openmanus trust %s",
+		h.warnOnce(fmt.Sprintf("%s in %s changed since you last saw it, so agents do not read it; to read and accept the change: openmanus trust %s",
 			strings.Join(left, ", "), in.dir, in.dir))
 	}
 	tell := make(toldNames)
@@ -341,7 +341,7 @@ func (f instructionFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return f.hides(path.Join(name, e.Name())) }), err
 }
 
-// hides reports whether name is that of instructions that sessions are not told of.
+// hides reports whether name is that of instructions that sessions do not read.
 func (f instructionFS) hides(name string) bool {
 	return !f.tell[name] && slices.ContainsFunc(instructionPatterns(), func(pattern string) bool {
 		is, _ := path.Match(pattern, name)

@@ -62,7 +62,7 @@ func Granted(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "mcp
 
 // ClientOptions are the options of every client of MCP servers. Servers that are
 // programs run in runner; those with a URL are dialled directly, since the user
-// configured the URL. What servers say about themselves goes to Warn.
+// configured the URL. Messages of servers about themselves go to Warn.
 func (e Env) ClientOptions(cfg *config.Config, runner workspace.Runner) mcp.Options {
 	o := mcp.Options{
 		Runner: runner, Root: cfg.Run.Workspace, Approvals: Approvals(cfg), DeferAbove: cfg.MCP.DeferAbove, Version: e.Version,

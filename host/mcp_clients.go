@@ -232,7 +232,7 @@ func (h *Host) SignedIn(name string) (ended bool, err error) {
 	h.servers.mu.Unlock()
 	switch {
 	case in == nil:
-		return true, errors.New("nobody signs in to it")
+		return true, errors.New("no person is signed in to it")
 	case isClosed(in.done):
 		return true, in.err
 	}

@@ -67,8 +67,8 @@ func mentioned(prompt, dir string) []string {
 	return names
 }
 
-// attachment reads a file for the model: text as text, an image as an image. Of
-// any other file it says where it is.
+// attachment reads a file for the model: text as text, an image as an image.
+// For any other file it says where it is.
 func attachment(path, name string) (llm.Part, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -110,7 +110,7 @@ func attachment(path, name string) (llm.Part, error) {
 }
 
 // TextAttachment returns a text of size bytes, of which data is all or the
-// beginning, as the model reads it. What lies beyond MaxAttachedText is left out.
+// beginning, as the model reads it. The text beyond MaxAttachedText is left out.
 func TextAttachment(name string, data []byte, size int64) llm.Part {
 	note := ""
 	if len(data) > MaxAttachedText {

@@ -72,11 +72,11 @@ func ModeSet(s *openmanus.State, mode, by string) (openmanus.Body, error) {
 // ErrNoProposal says that no plan waits for approval in a session.
 var ErrNoProposal = errors.New("no plan waits for approval: an agent in plan mode proposes one when it ends its turn")
 
-// ApprovePlan returns the events by which the person called by approves the plan that
-// waits in the session id, in state s, for the caller to append in one commit: the
-// session goes on in the given mode. text is the plan as the person has edited it; ""
-// approves it without a change. What the person added counts as the person's words, and the
-// rest stays the agent's. The error is [ErrNoProposal] if no plan waits.
+// ApprovePlan returns the events by which the person called by approves the plan that waits
+// in the session id, in state s, for the caller to append in one commit: the session goes
+// on in the given mode. text is the plan as the person has edited it; "" approves it
+// without a change. Additions count as the person's words, and the rest stays the agent's.
+// The error is [ErrNoProposal] if no plan waits.
 func ApprovePlan(id string, s *openmanus.State, mode, text, by string) ([]openmanus.Body, error) {
 	plan, ok := s.Proposal()
 	if !ok {
@@ -101,8 +101,8 @@ func ApprovePlan(id string, s *openmanus.State, mode, text, by string) ([]openma
 }
 
 // editedSources returns who wrote a plan that a person has edited: the words that are
-// not in the agent's plan are the person's. What the agent wrote of things that others
-// said stays theirs: to approve a plan is not to say all that is in it.
+// not in the agent's plan are the person's. Quotations of others in the plan stay
+// theirs: to approve a plan is not to say all that is in it.
 func editedSources(id string, s *openmanus.State, plan, text string) []openmanus.Source {
 	sources := run.TextSources(id, s, text)
 	if slices.ContainsFunc(sources, func(src openmanus.Source) bool {

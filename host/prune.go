@@ -208,7 +208,7 @@ func (r *pruning) session(ctx context.Context, p *Pruned, i int, s journal.Snaps
 }
 
 // needed collects what a session needs to go back as far as it may, and returns the
-// moment. What was there just before the first event that stays is needed to undo it.
+// moment. The state just before the first event that stays is needed to undo it.
 func (r *pruning) needed(ctx context.Context, n *snapshot.Needs, recorded []journal.RecordedSnapshot) (since time.Time, err error) {
 	first := len(recorded)
 	for first > 0 && time.Since(recorded[first-1].Time) < r.age {

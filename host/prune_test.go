@@ -64,8 +64,8 @@ func (f *follower) recorded(h *host.Host, id string, n, old int) (trees []string
 	return trees
 }
 
-// What only old states need is deleted; a session that is driven is left alone; the
-// newest keeps what it has.
+// Content that only old states need is deleted; a session that is driven is left
+// alone; the newest keeps what it has.
 func TestPrune(t *testing.T) {
 	p := newPlace(t, "-- 1 --\nDone.\n")
 	p.write("ws/a", "")

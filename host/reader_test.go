@@ -11,8 +11,8 @@ import (
 )
 
 // A question about a text of unknown origin is answered by a session without tools.
-// What comes back is JSON by the schema; only free strings in it count as words of
-// whoever wrote the text, and what the text demands is not done.
+// The result is JSON by the schema; only free strings in it count as words of the
+// text's author, and demands in the text are not obeyed.
 func TestReadUntrusted(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")

@@ -13,9 +13,9 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// What streams of a reply, and what a call prints, is not in the journal. Hosts of a cluster
-// tell each other of it. A host at which a session is watched repeats that every few seconds;
-// the host that drives the session answers with the provisional events. They may get lost: their numbers
+// Deltas of a reply and the live output of a call are not in the journal. Hosts of a cluster tell
+// each other of it. A host at which a session is watched repeats that every few seconds; the host
+// that drives the session answers with the provisional events. They may get lost: their numbers
 // show that, and then the one that watches asks for all from the beginning.
 
 // A shouter is a store by which processes tell each other what is not kept.

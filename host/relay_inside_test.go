@@ -74,7 +74,7 @@ func add(t *testing.T, r *llm.Reply, p openmanus.Typing) {
 	}
 }
 
-// What is missed is noticed, and asked for again.
+// Missed pieces are noticed, and requested again.
 func TestRelayMisses(t *testing.T) {
 	r := &relay{h: &Host{}, watched: map[string]*watched{}, changed: make(chan struct{}, 1)}
 	w := &watched{}

@@ -168,9 +168,9 @@ func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State
 	return spec, nil
 }
 
-// applyFile returns spec with what the file of its agent says. What a user says
-// on the command line or in the environment comes before the file. The file of a
-// workspace, which may come from anyone, never allows more than spec does: its
+// applyFile returns spec with what the file of its agent says. Settings on the
+// command line or in the environment take precedence over the file. The file of
+// a workspace, which may come from anyone, never allows more than spec does: its
 // approval mode can only be stricter, and its model must be of the same provider
 // at the same address, because the prompt goes there.
 func (h *Host) applyFile(spec openmanus.Spec, f *agents.File) (openmanus.Spec, error) {

@@ -17,8 +17,7 @@ import (
 
 const justAnswers = "-- any --\nDone.\n"
 
-// What a session is made from comes back from its journal, for every kind of
-// session.
+// The spec of a session comes back from its journal, for every kind of session.
 func TestSpecOfConfigured(t *testing.T) {
 	p := newPlace(t, justAnswers)
 	p.write("ws/agents/scribe.md", "---\ndescription: Writes.\napprove: readonly\nagents: swe\nmax_steps: 7\n---\nYou write.\n")
@@ -67,7 +66,7 @@ func TestSpecOfConfigured(t *testing.T) {
 	}
 }
 
-// What completes a spec: full names of agents, and what an agent's file says.
+// A spec is completed by the full names of agents, and by an agent's file.
 func TestComplete(t *testing.T) {
 	p := newPlace(t, justAnswers)
 	p.write("ws/agents/scribe.md", "---\napprove: all\nagents: swe\nmax_steps: 7\n---\nYou write.\n")
@@ -137,8 +136,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// What sessions were made from is read from the journals of every version, also of
-// version 1, which records no specs.
+// Specs are read from the journals of every version, also of version 1, which
+// records none.
 func TestSpecOfGoldens(t *testing.T) {
 	scripted := func(name string) string { return "scripted:/golden/" + name + ".txt" }
 	plain := func(model string) openmanus.Spec {

@@ -19,10 +19,11 @@ import (
 // store is then one that knows of workspaces: package postgres has one.
 //
 // The files of a workspace are where its sessions run: on one host at a time, which has
-// claimed the workspace. What calls change is recorded with their results, so another host
-// that claims the workspace later makes its directory what was recorded last, and goes on.
-// What nobody recorded, such as what a call wrote that never ended, stays behind. The
-// directory has the same path on all hosts, and nobody else writes in it.
+// claimed the workspace. Changes that calls make are recorded with their results, so
+// another host that claims the workspace later restores the last recorded state in its
+// directory, and continues. Unrecorded changes, such as files of a call that never ended,
+// stay behind. The directory has the same path on all hosts, and no other process writes
+// in it.
 type Cluster struct {
 	Name string // of this host, among all; the Store calls it the same
 

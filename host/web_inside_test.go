@@ -184,9 +184,9 @@ func hostileSite(t *testing.T, urls []string, port string) (s *httptest.Server, 
 	return s, seen
 }
 
-// What a page, a model or a search engine names of this machine and the
-// networks around it is not reached through any tool of the web, while the one
-// address that the configuration names is.
+// No tool of the web reaches addresses of this machine and the networks around
+// it that a page, a model or a search engine names, except for the one address
+// in the configuration.
 func TestWebReachesNothingInside(t *testing.T) {
 	port, came := sitter(t)
 	urls, known := insiders(t, port)

@@ -80,8 +80,8 @@ func TestWorktreeFails(t *testing.T) {
 	}
 }
 
-// What a process that was killed left, the next worktree removes, with the branch. What
-// a person put there, it does not.
+// The next worktree removes what a killed process left, with the branch, and not what a
+// person put there.
 func TestWorktreeSweepsWhatWasKilled(t *testing.T) {
 	p, h := newRepository(t)
 	spec := openmanus.Spec{Workspace: p.path("ws")}

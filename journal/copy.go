@@ -68,8 +68,8 @@ func upTo(ctx context.Context, j openmanus.Journal, session string, seq int64) (
 	return events, nil
 }
 
-// comeFrom returns events with the origin set in the first one. What was foreign to
-// the session stays foreign in the copy.
+// comeFrom returns events with the origin set in the first one. Bodies of unknown
+// types stay unknown in the copy.
 func comeFrom(events []openmanus.Event, session string) []openmanus.Event {
 	events = slices.Clone(events)
 	if o, ok := events[0].Body.(openmanus.Opened); ok {

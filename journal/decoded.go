@@ -99,7 +99,7 @@ type bodyFields struct {
 
 var fieldsByType sync.Map // reflect.Type → *bodyFields
 
-// fieldsOf returns the fields of a type. Of a type that is no struct, the only one
+// fieldsOf returns the fields of a type. If the type is no struct, the only one
 // has the index nil.
 func fieldsOf(t reflect.Type) *bodyFields {
 	if f, ok := fieldsByType.Load(t); ok {

@@ -125,7 +125,7 @@ type ListOptions struct {
 }
 
 // ScheduleFlow is the flow of journals that belong to schedules. They are sessions to a
-// [openmanus.Journal], and to nobody else: nothing drives them.
+// [openmanus.Journal], and to no other readers: nothing drives them.
 const ScheduleFlow = "@schedule"
 
 // A Hit is a session that a search found.

@@ -28,7 +28,7 @@ func (m deltas) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error
 	}
 }
 
-// What a provider does not report is counted, and only that.
+// Usage that a provider does not report is counted, and only that.
 func TestMeasure(t *testing.T) {
 	// half the bytes: 4 + 4 for the head, 4 + 10 for the message
 	req := &llm.Request{System: "Be terse", Messages: []llm.Message{llm.Say(llm.User, "What is two plus two")}}

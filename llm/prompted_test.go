@@ -101,7 +101,8 @@ func TestPromptToolsPassesTextOn(t *testing.T) {
 	}
 }
 
-// What the model is asked: nothing that it does not know, and nothing lost.
+// The request to the model has nothing that the model does not know, and loses
+// nothing.
 func TestPromptToolsTellsWhatHappened(t *testing.T) {
 	w := &writes{text: "ok", n: 9, stop: llm.End}
 	req := &llm.Request{System: "Be brief.", Tools: prompting, Fixed: 3, Memo: new(llm.Memo), Settings: llm.Settings{ToolChoice: "tool:weather"},

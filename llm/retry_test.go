@@ -97,7 +97,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// What was shown of a reply that failed is taken back before the next begins,
+// The shown part of a reply that failed is reset before the next one begins,
 // and only then.
 func TestRetryTakesBackWhatWasShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 
 // ReadImages returns a Model that shows images to m, which has no vision, as text:
 // reader, which people know by name, describes them. The text says that it is a
-// description, and whose. Each image is described once under one [Memo]. What
-// reader uses is an [Aside] of the reply that needed the description; c counts it
-// where it is not reported: see [Measure]. A limit of the reply's tokens holds for
-// each description too.
+// description, and whose. Each image is described once under one [Memo]. The usage
+// of reader is an [Aside] of the reply that needed the description; c counts it
+// where the provider does not report it: see [Measure]. A limit of the reply's
+// tokens holds for each description too.
 //
 // If reader is nil, the text says that there is an image that m cannot see.
 func ReadImages(m, reader Model, c Counter, name string) Model { return &blind{m, reader, c, name} }

@@ -130,8 +130,8 @@ func alone(t *testing.T, version, command string, scenarios []string) {
 
 // notOurs are scenarios of extensions and of a version before ours that no
 // revision requires: OAuth without a person, and for a company's own identity
-// provider; and metadata as it was in March 2025. Of those that a revision
-// does not require, the newer suite says itself that they do not count: DPoP,
+// provider; and metadata as it was in March 2025. The newer suite says itself
+// which scenarios a revision does not require, so that they do not count: DPoP,
 // identity of workloads, and tasks, none of which we have.
 var notOurs = []string{
 	"auth/client-credentials-basic", "auth/client-credentials-jwt", "auth/cross-app-access-complete-flow",

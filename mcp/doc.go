@@ -10,7 +10,7 @@
 //
 // # Trust
 //
-// A server is a program of somebody else. Its texts are shown with their
+// A server is a program of another author. Its texts are shown with their
 // source. Its hints count only if the configuration trusts the server. Agents
 // get only the tools that a person approved ([Approvals]): a tool whose name,
 // description or schema has changed since is held until a person has looked at

@@ -96,7 +96,7 @@ func TestAQuestionAfterARestart(t *testing.T) {
 	}
 }
 
-// What is cancelled here is cancelled there.
+// A question that is cancelled here is cancelled there.
 func TestCancel(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan struct{})
 	c, _ := start(t, programs{"s": serving(func() *sdk.Server {

@@ -16,8 +16,8 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// A hostile server speaks JSON-RPC by hand, and does what it likes. What it
-// does not say otherwise it does as it should.
+// A hostile server speaks JSON-RPC by hand, and does what it likes. It behaves
+// correctly unless its script says otherwise.
 type hostile struct {
 	name string
 

@@ -86,7 +86,7 @@ func TestHeadersStayAtHome(t *testing.T) {
 	says(t, c, "mcp_s_t", `{}`, "t {}")
 }
 
-// What a server names for signing in is dialled by the guarded dialer.
+// The guarded dialer dials the addresses that a server names for signing in.
 func TestDiscoveryIsGuarded(t *testing.T) {
 	canary := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a connection to an inner address") }))
 	defer canary.Close()

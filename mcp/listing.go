@@ -16,7 +16,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Limits of what a server may offer. What exceeds them is left out, with a note.
+// Limits of what a server may offer. The rest is left out, with a note.
 const (
 	maxTools       = 1000
 	maxPages       = 100

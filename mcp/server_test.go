@@ -97,7 +97,7 @@ func TestAPersonAtAClientSeesThePreview(t *testing.T) {
 	}
 }
 
-// What tools keep for a client ends with its session.
+// Resources of tools for a client end with its session.
 func TestSessionsOfClientsAreReleased(t *testing.T) {
 	tool := show("")
 	s := NewServer(ServerOptions{Name: "o", Tools: []openmanus.Tool{tool}, Gate: openmanus.AllowAll})

@@ -149,8 +149,8 @@ func held(t *testing.T, c *Client, original string) {
 	t.Errorf("%q is not held", original)
 }
 
-// What a server that is trusted says is believed, and what it adds is offered;
-// what it changes is held all the same.
+// A trusted server's hints are believed, and the tools that it adds are
+// offered; changed tools are held back all the same.
 func TestTrust(t *testing.T) {
 	now := []*sdk.Tool{approvedTool()}
 	now[0].Annotations.ReadOnlyHint = true

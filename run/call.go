@@ -52,7 +52,7 @@ func (w *Worker) claim(ctx context.Context, x *Session, id string) ([]openmanus.
 
 // A Spool keeps what running calls print until their results are stored, so that it
 // is not lost if the process is killed. It is safe for concurrent use, and keeps the
-// end of what is long. What it cannot keep is lost: it has no errors.
+// end of what is long. It has no errors: output that it cannot keep is lost.
 type Spool interface {
 	// Writer returns where the output of a call goes that starts now. It forgets
 	// what an earlier attempt printed.
@@ -312,7 +312,7 @@ func encodeDetail(detail any) (data json.RawMessage) {
 // shorten makes the texts of a result valid UTF-8 and joins them into one. If that is
 // longer than the model's window allows, it keeps the whole as a blob and leaves out
 // the middle, or the end of a text that is read from its beginning: a marker says how
-// much is missing and how to read it. What it decides is in the event, so that every
+// much is missing and how to read it. Its decision is in the event, so that every
 // request has the same bytes.
 func (w *Worker) shorten(ctx context.Context, s *openmanus.State, d *openmanus.CallDone, reading bool) error {
 	fits := s.Config.Window.ResultSize()

@@ -78,8 +78,8 @@ func hooked(t *testing.T, h *fakeHook, gate openmanus.Gate) (*run.Local, *[]stri
 	return l, ran
 }
 
-// What hooks say of a call, and what becomes of it: they narrow what the gate rules,
-// and what they change is what the gate sees, what runs, and what the model reads.
+// The answers of hooks, and their effects: they narrow what the gate rules, and the
+// gate, the tool and the model get the changed arguments.
 func TestHooksRuleBeforeTheGate(t *testing.T) {
 	all, none := openmanus.Mode(openmanus.ApproveAll), openmanus.Mode(openmanus.ApproveReadOnly)
 	for _, c := range []struct {

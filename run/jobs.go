@@ -174,7 +174,7 @@ func (d *driver) recordAll(ctx context.Context, bodies []openmanus.Body) error {
 	return errors.Join(errs...)
 }
 
-// isFailure reports whether b is the result of a call that failed. Of a call that
+// isFailure reports whether b is the result of a call that failed. If the call
 // has another result already, only a success is worth a note.
 func isFailure(b openmanus.Body) bool {
 	c, ok := b.(openmanus.CallDone)

@@ -90,8 +90,8 @@ func (w *Worker) gateOf(ctx context.Context, x *Session) (openmanus.Gate, error)
 }
 
 // heldBack says why a call of x that was allowed does not start: a session above x is in
-// a mode by now in which nothing is changed. What the mode of x itself keeps from
-// running has a result already. A call that has started goes on.
+// a mode by now in which nothing is changed. Calls that the mode of x itself keeps from
+// running have a result already. A call that has started goes on.
 func (w *Worker) heldBack(ctx context.Context, x *Session, c *openmanus.CallState) (string, error) {
 	if x.State.Opened.Parent == "" || c.Attempts > 0 || !mayChange(c.Hints) || c.Hints.Delegates {
 		return "", nil

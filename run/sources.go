@@ -10,8 +10,8 @@ import (
 )
 
 // sourcesOf returns who wrote the content of a result, for the event that records
-// it: as the tool says, or as follows from what its spec declares. What this program
-// says of the session itself has no sources.
+// it: as the tool says, or as follows from what its spec declares. Texts of this
+// program about the session itself have no sources.
 func sourcesOf(s *openmanus.State, spec openmanus.ToolSpec, input string, res openmanus.Result) []openmanus.Source {
 	if spec.Hints.Reach != "" { // it may have printed private files, too
 		network := openmanus.Source{From: openmanus.FromNetwork, Private: true}

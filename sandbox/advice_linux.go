@@ -105,7 +105,8 @@ func (b *base) adviseNetwork(output string) string {
 		b.offer(askNetwork)
 }
 
-// What a call can ask for: see the tools bash and python_execute.
+// The permissions that a call can ask for: see the tools bash and
+// python_execute.
 const (
 	askNetwork = `; if it must be, call again with "network": true and "why", and the person is asked`
 	askOutside = `, or call again with "outside_sandbox": true and "why", and the person is asked`
@@ -172,7 +173,7 @@ func (b *base) writes() string {
 	return "the workspace, HOME and TMPDIR"
 }
 
-// tellers are the programs of the system whose presence is told to the model.
+// tellers are the programs of the system whose presence the model learns.
 var tellers = []string{"python3", "go", "cargo", "node", "npm", "pnpm", "yarn", "bun", "deno", "uv", "poetry", "java",
 	"mvn", "gradle", "ruby", "gcc", "make", "cmake", "git", "rg", "jq"}
 

@@ -138,7 +138,7 @@ func (k *broker) Close() error {
 }
 
 // ownMask takes from the calling thread the mask of new files, which is that of the command.
-// What filters the system calls of a container may forbid it.
+// The system call filter of a container may forbid it.
 func (k *broker) ownMask() error {
 	if k.alone {
 		return nil

@@ -27,7 +27,7 @@ var commands string
 //go:embed testdata/landlock.txt
 var notWithLandlock string
 
-// What developers do every day works in the sandbox, or it would be switched
+// The daily work of developers runs in the sandbox, or they would switch it
 // off. What Landlock cannot give is listed, with the reason, and does not work.
 func TestOrdinaryCommandsWork(t *testing.T) {
 	if n := len(linesOf(commands)); n < 200 {

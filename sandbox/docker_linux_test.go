@@ -19,7 +19,7 @@ import (
 // testImage is the image that testdata/image makes.
 const testImage = "openmanus-sandbox-test:latest"
 
-// What there is not is said, and what to do.
+// Errors name what is missing, and what to do.
 func TestDockerThatIsNotThere(t *testing.T) {
 	dir := t.TempDir()
 	silent, err := net.Listen("unix", filepath.Join(dir, "dead.sock"))
@@ -42,7 +42,7 @@ func TestDockerThatIsNotThere(t *testing.T) {
 	}
 }
 
-// What an engine cannot do, or must not, is refused.
+// Options that an engine cannot or must not fulfil are refused.
 func TestDockerRefuses(t *testing.T) {
 	for _, test := range []struct{ info, want string }{
 		{`{"OSType":"windows"}`, "Linux is needed"},

@@ -190,8 +190,8 @@ func (e *engine) attach(ctx context.Context, id string) (net.Conn, io.Reader, er
 
 // upgrade turns a connection into a stream in both directions, of which it
 // returns the reader. It sends a request to upgrade, as the engine wants it for
-// attach; some engines answer 101 and some 200, and mean the same. What the
-// engine sends right after its answer is in the reader's buffer.
+// attach; some engines answer 101 and some 200, and mean the same. Bytes that
+// the engine sends right after its answer are in the reader's buffer.
 func upgrade(conn net.Conn, target string) (io.Reader, error) {
 	req, err := http.NewRequest(http.MethodPost, target, nil)
 	if err != nil {

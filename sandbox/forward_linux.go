@@ -63,7 +63,7 @@ func proxyEnv() []string {
 // forward runs a command and carries connections from the port of the forwarder
 // to the proxy's socket. It returns the command's exit status. The forwarder
 // runs inside the sandbox, with the rights of the command: it decides nothing.
-// What may be connected to, the proxy decides outside.
+// The proxy outside decides which connections are allowed.
 func forward(args []string) int {
 	if len(args) < 2 || args[0] != "--" {
 		fmt.Fprintln(os.Stderr, "sandbox: the forwarder needs a command")

@@ -24,7 +24,7 @@ import (
 // between the broker's look and the call, such as exchanging a descriptor, leads nowhere.
 // The broker connects the socket itself, on a duplicate, if the address is that of this
 // machine and the port is open; and it has a socket listen only if it is of the file
-// system. What sends and connects at once (MSG_FASTOPEN) the filter refuses.
+// system. The filter refuses calls that send and connect at once (MSG_FASTOPEN).
 //
 // A connection that was made stays when the port is closed: it leads nowhere else.
 

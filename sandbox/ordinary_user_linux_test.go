@@ -12,8 +12,8 @@ import (
 // asNobody is set in the process that runs the tests once more.
 const asNobody = "SANDBOX_TEST_AS_NOBODY"
 
-// What root tests is tested once more as an ordinary user: what limits one
-// does not limit the other.
+// The tests of root run once more as an ordinary user, because different limits
+// apply.
 func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // the other tests are these

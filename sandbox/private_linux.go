@@ -100,7 +100,8 @@ func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	// What cannot be walked cannot be removed either: the next line reports that.
+	// A directory that cannot be walked cannot be removed either: the next line
+	// reports that.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
 			return os.Chmod(path, 0o700)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// What a process left behind that was killed is removed by the next one: with a
-// free lock at once, and without a lock when it is so old that its owner cannot
-// be about to remove it. What is locked stays.
+// The next process removes what a killed one left behind: with a free lock at
+// once, and without a lock when it is so old that its owner cannot be about to
+// remove it. A locked directory stays.
 func TestSweepPrivate(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	held, err := newPrivate()

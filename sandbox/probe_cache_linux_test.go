@@ -62,7 +62,8 @@ func TestProbeCache(t *testing.T) {
 		t.Errorf("%v\n%s\nwant\n%s", err, again, kept)
 	}
 
-	// What has stopped working is tried, and told, the next time.
+	// A kind that has stopped working is probed again, and reported, the next
+	// time.
 	_, b = open()
 	if err := b.ready(); err != nil {
 		t.Fatal(err)

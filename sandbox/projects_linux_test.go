@@ -24,11 +24,11 @@ import (
 // leastRows is how many commands of projects run where everything is installed.
 const leastRows = 200
 
-// TestProjects holds that what a person's commands do in small projects they do in
-// the sandbox too, with toolchains where version managers have them: the same exit
-// code and the same output. The projects are in testdata/projects, the layouts of
-// toolchains in testdata/layouts.sh. What this machine has no tool for is left out, and
-// a failure in CI.
+// TestProjects holds that what a person's commands do in small projects they do in the
+// sandbox too, with toolchains where version managers have them: the same exit code and
+// the same output. The projects are in testdata/projects, the layouts of toolchains in
+// testdata/layouts.sh. Projects whose tools this machine lacks are skipped, which is a
+// failure in CI.
 func TestProjects(t *testing.T) {
 	files, err := filepath.Glob("testdata/projects/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -222,7 +222,7 @@ func exitOf(err error) string {
 	return err.Error()
 }
 
-// What differs from one run to the next, or is said of the caches.
+// Output that differs from one run to the next, or is about the caches.
 var (
 	runTimes   = regexp.MustCompile(`\(cached\)|\b\d+\.\d+ ?m?s\b|\b0x[0-9a-f]+|pytest-\d+`)
 	downloads  = regexp.MustCompile(`(?m)^go: downloading .*\n`)

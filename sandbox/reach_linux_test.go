@@ -14,8 +14,8 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// One command can have more than others: a network, or all rights. What the sandbox
-// hides stays hidden from one with a network.
+// One command can have more than others: a network, or all rights. Files that the
+// sandbox hides stay hidden from one with a network.
 func TestReach(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("served")) }))
 	defer srv.Close()

@@ -121,11 +121,11 @@ type Options struct {
 
 	// Deny reports whether commands must not see a file or directory of the
 	// workspace, by its slash-separated name there. They find an empty one that
-	// they cannot change. What is there when a command starts is judged, in
-	// containers what is there when the sandbox is made; a file that another
-	// program makes later is seen until the next command. A workspace with more
-	// than 100,000 files is refused, and so is Landlock, which cannot hide a
-	// file. nil: no file is denied.
+	// they cannot change. The rules apply to the files that exist when a
+	// command starts, or in containers when the sandbox is made; a file that
+	// another program makes later is visible until the next command. A
+	// workspace with more than 100,000 files is refused, and so is Landlock,
+	// which cannot hide a file. nil: no file is denied.
 	//
 	// It is called with absolute paths too, about toolchains: what it reports
 	// there is not shown.

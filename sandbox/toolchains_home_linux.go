@@ -88,7 +88,7 @@ func (s *finder) fillHome() {
 			s.cargo(t.root)
 		case "Go modules":
 			// Modules are unpacked into a private cache, from the person's and, where there is a
-			// network, from others. What the person has was verified.
+			// network, from others. The person's own copy was verified.
 			cache := "GOPROXY=file://" + filepath.Join(t.root, "cache/download") + ","
 			s.env = append(s.env, "GOMODCACHE={HOME}/go/pkg/mod")
 			s.offline = append(s.offline, cache+"off", "GONOSUMDB=*")

@@ -14,8 +14,8 @@ import (
 // unixStat is what [fs.FileInfo.Sys] returns.
 type unixStat = syscall.Stat_t
 
-// What is remembered of a protected directory is bounded: bytes of a file, and
-// entries of a tree. A command that makes more loses the rest when it is
+// The bounds of what is remembered of a protected directory: bytes of a file,
+// and entries of a tree. A command that makes more loses the rest when it is
 // restored.
 const (
 	maxTreeFile    = 4 << 20

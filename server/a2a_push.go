@@ -72,7 +72,7 @@ func (a *a2aService) pushOf(ctx context.Context, info journal.SessionInfo, push 
 	return err
 }
 
-// AddPush implements [a2a.Pusher]. What has happened until then is not posted.
+// AddPush implements [a2a.Pusher]. Earlier events are not posted.
 func (a *a2aService) AddPush(ctx context.Context, p *a2a.Push) (*a2a.Push, error) {
 	if err := a.checkPush(p); err != nil {
 		return nil, err

@@ -68,9 +68,9 @@ func (l *listener) until(t *testing.T, text string) (all []string) {
 	}
 }
 
-// What happens in a task is posted to the address that came with its message: each event
-// once by its id, in the order of the stream, also while the receiver answers with errors, and when
-// the server stops in between.
+// Events of a task are posted to the address that came with its message: each event once by its id,
+// in the order of the stream, also while the receiver answers with errors, and when the server
+// stops in between.
 func TestA2APush(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir, saves())

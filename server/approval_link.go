@@ -133,8 +133,9 @@ func (s *Server) approval(ctx context.Context, c *claim, now time.Time) (int, fu
 	return http.StatusOK, approvalForm(p, title, exact.String(), ends)
 }
 
-// approvalForm is the body of the page that shows a call and asks whether it may run. What
-// the call, its tool and the session say is text, with invisible characters written out.
+// approvalForm is the body of the page that shows a call and asks whether it may run. All
+// texts of the call, its tool and the session are plain text, with invisible characters
+// written out.
 func approvalForm(p pendingCall, title, exact string, ends time.Time) func(say) string {
 	q := p.question
 	text := func(s string) string { return html.EscapeString(clip.Visible(s)) }

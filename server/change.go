@@ -17,8 +17,8 @@ import (
 type Reconfigurer interface {
 	// Reconfigure appends what a session goes on with. It may be called while the
 	// session is driven: the change then holds from the next decision on, and a reply
-	// that is under way ends with the model that began it. What is wrong with the
-	// request is a [*FieldError], and nothing was stored.
+	// that is under way ends with the model that began it. A fault of the request is
+	// a [*FieldError], and nothing was stored.
 	Reconfigure(ctx context.Context, session string, c Change) error
 }
 

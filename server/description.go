@@ -106,7 +106,7 @@ func describeErrors(o *huma.OpenAPI, op *huma.Operation) {
 }
 
 // notFound responds to a request for a route that is not there. If the description has the
-// path with other methods, it names them. Of two paths that match, the one with the longer
+// path with other methods, it names them. If two paths match, the one with the longer
 // fixed beginning counts.
 func notFound(o *huma.OpenAPI) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

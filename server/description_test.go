@@ -29,7 +29,7 @@ func TestNamesAndMethodsOfFiles(t *testing.T) {
 	}
 }
 
-// What is not there is a 404 that names the field; null is a field that was left out; a query
+// A missing object is a 404 that names the field; null is a field that was left out; a query
 // parameter without a value is refused, and none of these is silence.
 func TestNullEmptyAndAbsent(t *testing.T) {
 	x := open(t, t.TempDir(), saves())

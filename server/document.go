@@ -35,7 +35,7 @@ type DocumentPart struct {
 	Text  string `json:"text" doc:"Markdown."`
 }
 
-// What one document may take: bytes of the file, which is held in memory, and time.
+// The limits of one document: bytes of the file, which is held in memory, and time.
 const (
 	maxDocument  = 64 << 20
 	documentTime = 30 * time.Second

@@ -11,7 +11,7 @@ import (
 // belongs to it but what is fetched when it is needed.
 const maxFirstLoad = 250_000
 
-// TestFirstLoad: the page is small. What the files name as loaded at once counts with them.
+// TestFirstLoad: the page is small. Files that these files load at once count with them.
 func TestFirstLoad(t *testing.T) {
 	atOnce := regexp.MustCompile(`(?:src|href)="\./([\w.-]+)"|url\(\.?/?([\w.-]+\.woff2)\)|(?:^|;)import[^(;]*?["'` + "`" + `]\./([\w.-]+)["'` + "`" + `]|new SharedWorker\(new URL\(["'` + "`" + `]/?(?:\./)?([\w.-]+)`)
 	total, seen := 0, make(map[string]bool)

@@ -28,10 +28,9 @@ type Store interface {
 	journal.Deleter
 }
 
-// A Host opens sessions and describes what they can be made of. What a host
-// can do beyond that, it says by the optional interfaces [Holder],
-// [Traveller], [Rememberer], [Reconfigurer], [Planner], [Rewinder], [DocumentReader] and [Cleaner]. Implementations are safe for
-// concurrent use.
+// A Host opens sessions and describes what they can be made of. A host announces further abilities
+// by the optional interfaces [Holder], [Traveller], [Rememberer], [Reconfigurer], [Planner],
+// [Rewinder], [DocumentReader] and [Cleaner]. Implementations are safe for concurrent use.
 type Host interface {
 	// Open opens a session, which has no message yet, under an id that no
 	// session has. Nothing drives the session before Open returns. If the request

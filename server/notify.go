@@ -26,8 +26,8 @@ func (s *Server) tellWhile(ctx context.Context, info journal.SessionInfo) (ended
 }
 
 // notifyWhile starts a notifier for a session that is about to be driven, and returns what
-// ends it when the driving has ended. What waits already was told before. Owners without a
-// device cost one query.
+// ends it when the driving has ended. Sessions that already wait were announced before.
+// Owners without a device cost one query.
 func (s *Server) notifyWhile(ctx context.Context, info journal.SessionInfo) (ended func()) {
 	store, err := s.devices()
 	if err != nil || info.Owner == "" {

@@ -20,7 +20,7 @@ import (
 
 const (
 	// lookForReceivers is how often the poster looks for receivers of other servers whose
-	// process has died, and for those that it was not told of.
+	// process has died, and for those that it did not hear of.
 	lookForReceivers = time.Minute
 
 	// claimTime is for how long a process has a receiver to itself: longer than one post.

@@ -227,6 +227,6 @@ func (s *Server) pushTo(ctx context.Context, d journal.Device, m message, urgent
 	return false, nil
 }
 
-// contact is whom a push service is told to ask about the messages. Each server is run by
-// somebody else, and none of them gave an address.
+// contact is the address that a push service may use for questions about the messages.
+// Each server is run by somebody else, and none of them gave an address.
 const contact = "https://example.org/openmanus"

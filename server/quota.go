@@ -233,9 +233,9 @@ func (s *Server) checkDisk(u *user, n int64, now time.Time) error {
 	return nil
 }
 
-// measure adds up the files of the user's workspaces. What is uploaded meanwhile
-// may count twice until the next time. A measurement that ctx interrupts does not
-// count.
+// measure adds up the files of the user's workspaces. Uploads during the
+// measurement may count twice until the next one. A measurement that ctx
+// interrupts does not count.
 func (u *user) measure(ctx context.Context, began time.Time) {
 	u.used.mu.Lock()
 	before := u.used.added

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// What agents write counts when the directory is measured, and what is uploaded
-// at once. Links and what they lead to do not count.
+// Files of agents count when the directory is measured, and uploads count at
+// once. Links and what they lead to do not count.
 func TestDiskIsMeasured(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, n int) {

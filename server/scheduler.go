@@ -175,7 +175,7 @@ func (s *scheduler) finish(j *job) {
 	}
 }
 
-// startTimer starts the idle timeout of resources that nobody uses. The caller holds s.mu.
+// startTimer starts the idle timeout of unused resources. The caller holds s.mu.
 func (s *scheduler) startTimer(r *resources) {
 	after := s.idle
 	if r.short {

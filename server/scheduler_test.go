@@ -168,8 +168,8 @@ func TestCountsDriven(t *testing.T) {
 	}, "wake 1", "wake 3")
 }
 
-// Of the idle sessions, those that were used last keep their resources, also without an idle
-// timeout. One that works does not count, however long it takes.
+// The idle sessions that were used last keep their resources, also without an idle timeout.
+// One that works does not count, however long it takes.
 func TestReleasesTheSessionsThatWereIdleLongest(t *testing.T) {
 	schedule(t, func(p *recorder) {
 		p.scheduler.idle = 0

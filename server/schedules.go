@@ -10,14 +10,14 @@ import (
 )
 
 // A ScheduleKeeper runs the schedules of a server's users. Implementations are safe for
-// concurrent use. Of a schedule that does not exist, or belongs to another user, the error
-// is [ErrNoSchedule].
+// concurrent use. If a schedule does not exist, or belongs to another user, the error is
+// [ErrNoSchedule].
 type ScheduleKeeper interface {
 	// Schedules lists the schedules of a user, by name.
 	Schedules(ctx context.Context, owner string) ([]Schedule, error)
 
-	// Past returns what became of the last times of a schedule, the newest first, limit at
-	// most.
+	// Past returns the outcomes of the last times of a schedule, the newest first, limit
+	// at most.
 	Past(ctx context.Context, owner, name string, limit int) ([]ScheduledRun, error)
 
 	// RunNow has the task of a schedule run beside its times, and returns the session in
@@ -72,13 +72,13 @@ type Schedule struct {
 	Task     string     `json:"task"`
 }
 
-// A ScheduledRun is what became of a time of a schedule, or of several that were left out
+// A ScheduledRun is the outcome of a time of a schedule, or of several that were left out
 // together.
 type ScheduledRun struct {
 	Time    time.Time `json:"time"`
 	Until   time.Time `json:"until,omitzero" doc:"The last time, if there are several."`
 	Count   int       `json:"count" doc:"How many times it is about."`
-	Manual  bool      `json:"manual,omitempty" doc:"Somebody asked for it."`
+	Manual  bool      `json:"manual,omitempty" doc:"A person asked for it."`
 	Session string    `json:"session,omitempty"`
 	Status  string    `json:"status" doc:"skipped, or that of the session."`
 	Why     string    `json:"why,omitempty"`
@@ -143,7 +143,7 @@ func (s *Server) scheduleRoutes(options ...option) {
 		configured(s, func(ctx context.Context, k ScheduleKeeper, owner string, in *scheduleName) error {
 			return k.Remove(ctx, owner, in.Name)
 		}), noContent...)
-	op(s, "GET "+one+"/history", "read-schedule-history", "Read what became of the times of a schedule, the newest first",
+	op(s, "GET "+one+"/history", "read-schedule-history", "Read the outcomes of the times of a schedule, the newest first",
 		scheduled(s, func(ctx context.Context, k ScheduleKeeper, owner string, in *schedulePast) (*list[ScheduledRun], error) {
 			all, err := k.Past(ctx, owner, in.Name, in.Limit)
 			return listOf(all), err

@@ -16,8 +16,8 @@
 // this server and comes from no page of another site (guard.go), and finds the
 // [User] by a bearer token or by the cookie of a login (login.go). Only /healthz
 // and /readyz need no user. An operation on a session gets the session's entry of
-// the index, or the user gets a 404: see on. What the user may take of the server
-// is bounded by a [Quota] (quota.go).
+// the index, or the user gets a 404: see on. A [Quota] (quota.go) bounds what a
+// user may take of the server.
 //
 // An operation either reads, from the store or from the cached states of sessions
 // (states.go), or appends an event and wakes the session (acts.go). It does not
@@ -279,7 +279,7 @@ func (s *Server) Room(ctx context.Context) error {
 }
 
 // Drive drives a session until it rests or ctx ends, as a request that wakes it would. It is
-// for workers, which serve nobody. Another Drive of the session is waited for.
+// for workers, which serve no clients. Another Drive of the session is waited for.
 func (s *Server) Drive(ctx context.Context, session string) error {
 	info, err := s.Store.Session(ctx, session)
 	if err != nil {
@@ -291,7 +291,7 @@ func (s *Server) Drive(ctx context.Context, session string) error {
 // A leaser is a [Store] that knows which sessions a process drives.
 type leaser interface{ Driven(session string) bool }
 
-// resume is Resume. What cannot be resumed is logged at a level.
+// resume is Resume. Sessions that cannot be resumed are logged at a level.
 func (s *Server) resume(ctx context.Context, level slog.Level) error {
 	leases, _ := s.Store.(leaser)
 	for info, err := range s.Store.Sessions(ctx, journal.ListOptions{Roots: true, UnderWay: true}) {

@@ -41,8 +41,8 @@ func (s *Server) sessionResponse(ctx context.Context, id string) (*sessionRespon
 	return &sessionResponse{v}, err
 }
 
-// A createRequest asks for a new session. What it leaves empty is as configured, but
-// for the approval mode, which is then ask.
+// A createRequest asks for a new session. Empty fields are as configured, except for
+// the approval mode, which is then ask.
 type createRequest struct {
 	Body struct {
 		Agent     string      `json:"agent,omitempty" maxLength:"200" doc:"Default: the configured agent."`
@@ -55,8 +55,8 @@ type createRequest struct {
 	}
 }
 
-// create opens a session without a message. What is wrong with an agent, a
-// model or a flow, the host reports as a [FieldError].
+// create opens a session without a message. The host reports a fault of an
+// agent, a model or a flow as a [FieldError].
 func (s *Server) create(ctx context.Context, in *createRequest) (*sessionResponse, error) {
 	b := in.Body
 	if b.Flow != nil && b.Evaluate != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // An Administrator is a [Host] whose configuration its administrators can see and, in part,
-// change. No value has a key, a token or another secret. What the user can mend is a
-// [*FieldError].
+// change. No value has a key, a token or another secret. An error that the user can correct
+// is a [*FieldError].
 type Administrator interface {
 	Settings(ctx context.Context) (Settings, error)
 
@@ -90,7 +90,7 @@ type UserSetting struct {
 	Token   string `json:"token" doc:"Where the token is, not the token."`
 }
 
-// A HookSetting is a program that is asked before something happens, or told of it.
+// A HookSetting is a program that is asked before an event, or notified of it.
 type HookSetting struct {
 	Name    string `json:"name"`
 	On      string `json:"on" doc:"The event."`

@@ -9,8 +9,7 @@ import (
 )
 
 // An AgentKeeper keeps the files in which the user defines agents. Agents of workspaces are
-// not among them. What is wrong with a text is a [*FieldError] of name, text, model, tools or
-// agents.
+// not among them. A fault of a text is a [*FieldError] of name, text, model, tools or agents.
 type AgentKeeper interface {
 	// OwnAgents lists the agents of the program, and the user's files.
 	OwnAgents(ctx context.Context) ([]AgentSetting, error)

@@ -16,7 +16,7 @@ import (
 
 // short reports whether the process has opened half of the files that it may, or less than a
 // tenth of the memory is left, of the machine or of the container in which the process runs.
-// What cannot be found out is not short.
+// A resource that cannot be measured does not count as short.
 func short() bool {
 	var most syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &most); err == nil {
@@ -36,7 +36,7 @@ func short() bool {
 }
 
 // littleOfContainer reports whether less than a tenth of the memory of a control group, of
-// version 2, is left. What was read from files and may be dropped counts as left. In a
+// version 2, is left. The page cache, which the kernel may drop, counts as free. In a
 // container its control group is the root of what is mounted.
 func littleOfContainer(group fs.FS) bool {
 	most, err := numberIn(group, "memory.max")

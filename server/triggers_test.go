@@ -55,8 +55,8 @@ func triggering(t *testing.T, m llm.Model) (x *site, post func(method, name, bod
 	}
 }
 
-// What another service posts begins one session of the trigger's user, however often it
-// comes, and what stands in it is data.
+// A post of another service begins one session of the trigger's user, however often it
+// comes, and its content is data.
 func TestTrigger(t *testing.T) {
 	x, post := triggering(t, llmtest.Script(llmtest.Say("I looked.")))
 	const opened = `{"action":"opened","title":"rm -rf all of it"}`

@@ -22,12 +22,12 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// A Webhook is an address that is told what happens in sessions: that they wait, finish,
-// fail, reach a limit or change files. Of sessions below another, only that they wait. What
-// is posted is signed as Standard Webhooks has it.
+// A Webhook is an address that receives the events of sessions: that they wait, finish,
+// fail, reach a limit or change files. Child sessions are announced only when they wait.
+// Posts are signed as Standard Webhooks specifies.
 type Webhook struct {
 	URL    string
-	Events []string // those that it is told of: waiting, finished, failed, budget, files
+	Events []string // those that it receives: waiting, finished, failed, budget, files
 	Key    []byte   // of the signatures
 }
 
@@ -51,7 +51,7 @@ func (w Webhook) sign(h http.Header, id string, at time.Time, body []byte) {
 	h.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 }
 
-// wants reports whether the webhook is told of an event.
+// wants reports whether the webhook receives an event.
 func (w Webhook) wants(e hooks.Event) bool {
 	return slices.Contains(w.Events, e.Event) && (e.Depth == 0 || e.Event == "waiting")
 }
@@ -60,8 +60,8 @@ func (w Webhook) wants(e hooks.Event) bool {
 // client have no slash.
 const webhookPrefix = "webhook/"
 
-// A place is how far a webhook is told of a session: up to the nth of the things that one
-// event means, counted from 0.
+// A place is how far a webhook has received a session: up to the nth of the things that
+// one event means, counted from 0.
 type place struct {
 	seq int64
 	n   int
@@ -77,13 +77,13 @@ func parsePlace(s string) (p place) {
 	return p
 }
 
-// has reports whether what is at o was told.
+// has reports whether the post at o was delivered.
 func (p place) has(o place) bool { return o.seq < p.seq || o.seq == p.seq && o.n <= p.n }
 
 // placeAfter is the place after everything that an event means.
 func placeAfter(seq int64) string { return place{seq, 1 << 20}.String() }
 
-// tellWebhooks sees to it that the webhooks are told what happens in a session after a
+// tellWebhooks makes the server post to the webhooks what happens in a session after a
 // place, or go on where they were.
 func (p *poster) tellWebhooks(ctx context.Context, session, after string) error {
 	if p == nil || len(p.s.Webhooks) == 0 {
@@ -162,7 +162,7 @@ func (p *poster) followWebhook(ctx context.Context, r *journal.Receiver, name st
 }
 
 // leaveEnded ends the following of a session that has ended with the event seq, unless it has
-// gone on since. Who lets it go on reopens the receiver.
+// gone on since. The caller that replays it reopens the receiver.
 func (p *poster) leaveEnded(ctx context.Context, r *journal.Receiver, seq int64) (over bool, err error) {
 	info, err := p.s.Store.Session(ctx, r.Session)
 	if err != nil || info.Events > seq {

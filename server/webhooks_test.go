@@ -148,8 +148,8 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
-// What a webhook did not take for a day is listed, and posted again when an administrator
-// says so; of sessions from before, of webhooks that are gone, nobody is told.
+// Deliveries that a webhook refused for a day are listed, and posted again when an
+// administrator says so; earlier sessions, and webhooks that are gone, cause no posts.
 func TestWebhookGivenUp(t *testing.T) {
 	dir := t.TempDir()
 	x, _ := listening(t, dir, llmtest.Script(llmtest.Say("Done."), llmtest.Say("More.")), nil)

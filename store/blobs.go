@@ -244,7 +244,7 @@ type checked struct {
 	ref  openmanus.Ref
 }
 
-// ReadAt implements [io.ReaderAt]. What it reads is not checked.
+// ReadAt implements [io.ReaderAt]. The content is not verified.
 func (c *checked) ReadAt(p []byte, off int64) (int, error) { return c.file.ReadAt(p, off) }
 
 // Size returns how many bytes the blob has; 0 if that is not known.

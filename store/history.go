@@ -75,7 +75,7 @@ func (db *DB) each(ctx context.Context, query string, args []any, see func(*sql.
 }
 
 // Refers reports whether a session keeps a blob: one of its events refers to it, and
-// DropPacks has not been told otherwise.
+// DropPacks has not been called otherwise.
 func (db *DB) Refers(ctx context.Context, session string, ref openmanus.Ref) (is bool, err error) {
 	err = db.each(ctx, "refers", []any{string(ref), session}, func(rows *sql.Rows) error { return rows.Scan(&is) })
 	return is, err

@@ -48,8 +48,8 @@ func TestDelete(t *testing.T) {
 	add(t, db, "s", openmanus.Opened{}) // the name is free again
 }
 
-// What a store remembers of a session ends when another process appends to it, or
-// deletes it and gives its row to another session.
+// A store forgets what it remembers of a session when another process appends to
+// it, or deletes it and gives its row to another session.
 func TestAnotherProcessChangesASession(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := open(t, dir, nil), open(t, dir, nil)

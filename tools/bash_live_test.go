@@ -259,7 +259,7 @@ func TestBashBackgroundOutputComesWithTheNextCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.over()
-	// What the job printed may still be on its way, but it was printed first.
+	// The output of the job may still be on its way, but it was printed first.
 	got := strings.NewReplacer("[printed by background jobs since the last command:]\n", "", "[the output of this command:]\n", "").Replace(bash(t, b, "echo mine"))
 	if got != "from the job\nmine\n[exit code 0]" {
 		t.Errorf("got %q", got)

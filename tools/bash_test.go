@@ -46,7 +46,7 @@ func newBash(t testing.TB, ws workspace.Workspace) *Bash {
 // txtar archive of
 //
 //	run [ARG=VALUE ...]   a command or a piece of code, and other arguments
-//	result                what came of it,
+//	result                its outcome,
 //	error                 and its error, if it had one
 //	file NAME             a file to write
 //
@@ -95,7 +95,7 @@ type procSession struct {
 	tool openmanus.Tool
 
 	name            string // of the last call
-	text, fault     string // what came of it
+	text, fault     string // the outcome
 	result, isError bool   // what was said of it
 }
 
@@ -121,7 +121,7 @@ func (p *procSession) play(section, body string) {
 	}
 }
 
-// settle fails if nothing was said of what came of the last call.
+// settle fails if nothing was said of the outcome of the last call.
 func (p *procSession) settle() {
 	p.t.Helper()
 	if !p.result && p.text != "" {

@@ -36,7 +36,8 @@ type clientTool struct{ spec openmanus.ToolSpec }
 
 func (t clientTool) Spec() openmanus.ToolSpec { return t.spec }
 
-// Run asks for the result until there is one. What the client's tool says is data.
+// Run asks for the result until there is one. Results of the client's tool are
+// data.
 func (t clientTool) Run(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
 	if len(call.Answers) == 0 {
 		return openmanus.Result{}, &openmanus.Ask{Question: "The client runs " + t.spec.Name + "."}

@@ -48,7 +48,7 @@ func process(t *testing.T, s *session, journal *journal.Memory, prompt string, r
 	return done
 }
 
-// What the editor and the plan remember goes from one process to the next by
+// The memory of the editor and the plan goes from one process to the next by
 // the journal alone, and calls that only look do not make them forget it.
 func TestMemoryIsInTheJournal(t *testing.T) {
 	s := newSession(t)

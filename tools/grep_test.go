@@ -237,7 +237,7 @@ func TestGlobByTime(t *testing.T) {
 	}
 }
 
-// What a model writes must not keep the processor busy for long.
+// A pattern of a model must not keep the processor busy for long.
 func TestPathGlobIsBounded(t *testing.T) {
 	for _, p := range []string{strings.Repeat("{a,b}", 9), strings.Repeat("{a,aa,aaa,aaaa,aaaaa}", 8), strings.Repeat("*a", 300), ""} {
 		if _, err := newPathGlob(p, "/w"); err == nil {

@@ -265,8 +265,8 @@ func (p *patchParser) hunk() (*hunk, error) {
 	return h, p.check(h)
 }
 
-// check returns an error if a hunk changes nothing. Of a hunk that only adds lines it
-// drops the blank ones around them.
+// check returns an error if a hunk changes nothing. From a hunk that only adds lines
+// it drops the blank ones around them.
 func (p *patchParser) check(h *hunk) error {
 	if !slices.ContainsFunc(h.lines, func(l patchLine) bool { return l.kind != '+' && !l.bare }) {
 		for len(h.lines) > 0 && h.lines[0].bare {

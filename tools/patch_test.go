@@ -84,7 +84,7 @@ func TestPatchIsAtomic(t *testing.T) {
 	}
 }
 
-// What is moved keeps its permissions, and what is changed too.
+// Moved and changed files keep their permissions.
 func TestPatchKeepsPermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such permissions")

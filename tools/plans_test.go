@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// Steps are known by their text. Of several with the same text, one that is
-// where it was keeps what it had; the others are taken in their order, each
-// once.
+// Steps are known by their text. If several have the same text, one in its old
+// place keeps its status; the others are taken in their order, each once.
 func TestStepsKeepTheirStatus(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

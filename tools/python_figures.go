@@ -46,8 +46,9 @@ func (p *Python) ensureFigures(
 	return p.Matplotlib(ctx, call, i)
 }
 
-// figureless reports whether program is an interpreter without Matplotlib. What
-// cannot be found out is not missing: then the code itself says what is wrong.
+// figureless reports whether program is an interpreter without Matplotlib. A
+// module that cannot be looked up does not count as missing: then the code
+// itself says what is wrong.
 func (p *Python) figureless(ctx context.Context, program []string) (i Figureless, missing bool) {
 	ctx, cancel := context.WithTimeout(ctx, findTime)
 	defer cancel()

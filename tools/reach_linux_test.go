@@ -60,8 +60,8 @@ func callOf(t *testing.T, tool openmanus.Tool, args map[string]any) openmanus.Ca
 	return openmanus.Call{Call: llm.Call{Name: tool.Spec().Name, Input: string(input)}, Session: "s"}
 }
 
-// What a call asks for is what its hints say and what it gets: the tools differ only in
-// their names.
+// The reach that a call asks for is in its hints, and is what it gets: the tools differ
+// only in their names.
 func TestReach(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -174,8 +174,8 @@ func TestReachIsShown(t *testing.T) {
 	}
 }
 
-// What a command beyond the sandbox prints, how it ends, and what it leaves running. It
-// has nothing of the shell of the session, and leaves it as it is.
+// The output of a command beyond the sandbox, its end, and the processes that it
+// leaves. It has nothing of the shell of the session, and leaves it as it is.
 func TestReachOutside(t *testing.T) {
 	ws, _ := caged(t, false)
 	tool := newBash(t, ws)

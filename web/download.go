@@ -132,7 +132,8 @@ func (d *Downloads) partial(name string, u *url.URL) (*partial, error) {
 	return p, nil
 }
 
-// dropOld removes what was interrupted long ago. What cannot be removed stays.
+// dropOld removes what was interrupted long ago. A file that cannot be removed
+// stays.
 func (d *Downloads) dropOld() {
 	entries, err := os.ReadDir(d.Partial)
 	if err != nil {

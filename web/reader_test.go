@@ -272,7 +272,7 @@ func text(r openmanus.Result) string {
 	return b.String()
 }
 
-// What was read is kept, and named as coming from outside.
+// The page is kept, and named as coming from outside.
 func TestFetchKeepsThePage(t *testing.T) {
 	url, r := local(t, map[string]http.HandlerFunc{"/a": sends("text/html", article)})
 	blobs := new(journal.Memory)

@@ -261,7 +261,7 @@ func (s *Research) source(id string) (Source, bool) {
 }
 
 // note adds a note if its quotation is on the page, word for word. This is what the
-// tool is for: a model that remembers a sentence wrongly is told so at once.
+// tool is for: a model that remembers a sentence wrongly learns so at once.
 func (t *researcher) note(ctx context.Context, in researchInput) (string, error) {
 	complete := in.Claim != "" && in.Quote != "" && in.Page != ""
 	if !complete || in.Question < 1 || in.Question > len(t.s.Questions) {

@@ -105,7 +105,7 @@ func TestResearch(t *testing.T) {
 			}
 		}
 	}
-	// What was noted and is not on the saved page any more is not shown as if it was.
+	// A note that is no longer on the saved page is not shown as if it was.
 	s := last.(Research)
 	s.Notes[0].Quote = "The tower is 400 metres high."
 	last = s

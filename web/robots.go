@@ -99,8 +99,8 @@ func parseRobots(text string) robots {
 	return groups["*"]
 }
 
-// allow reports whether a path may be read. Of the rules that match it, the
-// longest counts; of equally long ones, one that allows.
+// allow reports whether a path may be read. The longest matching rule counts;
+// among equally long ones, one that allows.
 func (r robots) allow(path string) bool {
 	allow, longest := true, -1
 	for _, rule := range r {

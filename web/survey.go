@@ -61,8 +61,8 @@ func isMain(n *html.Node, inMain bool) bool {
 	return n.DataAtom == atom.Article && !inMain
 }
 
-// element collects what an element says about the page. Of several, the first
-// counts.
+// element collects what an element says about the page. If there are several,
+// the first counts.
 func (s *survey) element(n *html.Node) {
 	set := func(to *string, value string) {
 		if *to == "" {

@@ -58,8 +58,8 @@ func naming(ctx context.Context, call openmanus.Call, addresses ...string) conte
 }
 
 // wrote returns the labels of a text that was read at these addresses. Errors have
-// them too: they may repeat what the other side sent. What a local server says is
-// private.
+// them too: they may repeat what the other side sent. Answers of a local server
+// are private.
 func wrote(call openmanus.Call, addresses ...string) []openmanus.Source {
 	var all []openmanus.Source
 	for _, a := range addresses {

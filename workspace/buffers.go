@@ -48,9 +48,10 @@ type buffered struct {
 // There, FS gives the text of a file as the editor has it, with the line ends and the
 // byte order mark of the file on the disk. WriteFile and [ChangeFiles] give it to the
 // editor, after the same checks as for the disk, and then see to it that the file is
-// saved. What is not UTF-8 text, what is larger than 8 MiB, and what the editor does not
-// do goes the usual way. An editor that fails or does not answer is an error, and nothing
-// was changed. Several files are changed one after the other, and put back if one fails.
+// saved. Content that is not UTF-8 text or is larger than 8 MiB, and operations that the
+// editor does not offer, go the usual way. An editor that fails or does not answer is an
+// error, and nothing was changed. Several files are changed one after the other, and put
+// back if one fails.
 func In(ctx context.Context, w Workspace, session string) Workspace {
 	if e, ok := w.(buffered); ok {
 		return edited{e, ctx, session}
@@ -199,8 +200,8 @@ func (d *Dir) writable(ctx context.Context, name string) (target string, err err
 	return target, err
 }
 
-// onDisk returns what a file has on the disk, nil if there is none. Of a large one it is
-// the beginning, and not text.
+// onDisk returns what a file has on the disk, nil if there is none. For a large one it
+// is the beginning, and not text.
 func (e edited) onDisk(target string) ([]byte, error) {
 	file, err := (dirFS{e.disk, false}).Open(target)
 	if errors.Is(err, fs.ErrNotExist) {

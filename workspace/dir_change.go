@@ -56,8 +56,8 @@ type staged struct {
 	done   bool
 }
 
-// stage writes the new content of a file beside it. What it returns must be closed,
-// whether there is an error or not, unless it is nil.
+// stage writes the new content of a file beside it. The caller closes the result,
+// unless it is nil, whether there is an error or not.
 func (d *Dir) stage(ctx context.Context, c Change) (*staged, error) {
 	if err := d.usable(ctx, c.Name); err != nil {
 		return nil, err

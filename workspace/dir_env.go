@@ -41,9 +41,9 @@ func passedOnWindows(name string) bool {
 // installed with their bytecode not.
 const NoBytecode = "PYTHONDONTWRITEBYTECODE=1"
 
-// environ returns the environment of a command: this process's variables that
-// are passed on, then NoBytecode, Env, extra, and mark. Of two entries with one name,
-// the later one wins.
+// environ returns the environment of a command: this process's variables that are
+// passed on, then NoBytecode, Env, extra, and mark. If two entries have one name, the
+// later one wins.
 func (d *Dir) environ(extra []string, mark string) []string {
 	env := []string{NoBytecode}
 	for _, kv := range os.Environ() {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// An Access says how far the users of a [Dir] reach a file. What it says of a
-// directory, it says of everything below.
+// An Access says how far the users of a [Dir] reach a file. Its answer for a
+// directory holds for everything below.
 type Access int
 
 const (

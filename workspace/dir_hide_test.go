@@ -11,7 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// What is hidden is reached by no name: not by its own, not by a link, not after
+// A hidden file is reached by no name: not by its own, not by a link, not after
 // it was renamed, and not by making it.
 func TestHide(t *testing.T) {
 	if runtime.GOOS == "windows" {

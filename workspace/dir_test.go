@@ -86,8 +86,8 @@ func TestTheProgramIsLookedUpInTheCommandsPath(t *testing.T) {
 	}
 }
 
-// What lies in the working directory is not run by accident, even if PATH
-// would have it.
+// A program in the working directory is not run by accident, even if PATH has
+// it.
 func TestTheWorkingDirectoryIsNotSearched(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ls"), []byte("#!/bin/sh\necho trap\n"), 0o755); err != nil {

@@ -151,9 +151,9 @@ type process struct {
 func (p process) dead() bool { return p.state == 'Z' || p.state == 'X' }
 
 // carries reports whether the process has mark in its environment. maybe means
-// that it cannot be told yet: a process shows no environment while it executes
-// another program, and one that has died since it was listed may have started
-// another before.
+// that the answer is not known yet: a process shows no environment while it
+// executes another program, and one that has died since it was listed may have
+// started another before.
 func (p process) carries(mark string) (yes, maybe bool) {
 	env, err := readEnv(p.pid)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 func Events(steps int) int { return 3 + 4*steps + 1 }
 
 // Session puts a finished session into j: a request, so many steps, each a
-// reply with a call of bash, its ruling, start and result of some 30 lines,
-// and an answer. What is said in it has the words "number n".
+// reply with a call of bash, its ruling, start and result of some 30 lines, and
+// an answer. Its messages have the words "number n".
 func Session(ctx context.Context, j openmanus.Journal, id, owner string, n, steps int) error {
 	bodies := begin(owner, n)
 	seq := int64(len(bodies))

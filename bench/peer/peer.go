@@ -105,7 +105,7 @@ func profiled(file string, run func(context.Context) error) error {
 	return run(ctx)
 }
 
-// What idle conversations are made of.
+// The content of idle conversations.
 const (
 	Messages    = 20
 	MessageSize = 200 // bytes

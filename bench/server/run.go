@@ -77,7 +77,7 @@ func (r *Run) settle() {
 	}
 }
 
-// close settles the last record and lets go of what only further ones need.
+// close settles the last record and releases what only further ones need.
 func (r *Run) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -63,8 +63,8 @@ type query struct {
 	sum    bool // a summary is asked for
 }
 
-// What tells a request for a summary, and what is answered: the product's own
-// words begin so.
+// The mark of a request for a summary, and the answer: the product's own words
+// begin so.
 const (
 	askForSummary = `"content":"This conversation grows too long`
 	summary       = "All went as planned so far; the log of the journey is in the results."

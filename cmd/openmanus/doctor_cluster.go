@@ -15,7 +15,7 @@ import (
 )
 
 // clocks is by how much the clock of a machine may differ from that of the database: what is
-// told of when things happened is off by so much.
+// shown as times of events is off by so much.
 const clocks = time.Second
 
 // checkCluster checks what the machines of a cluster share.
@@ -60,7 +60,7 @@ func conditionOf(c postgres.Condition) []doctor.Finding {
 	leases := doctor.Finding{Name: "leases", State: doctor.OK, Detail: clip.Count(c.Driven, "session") + " driven now"}
 	if c.Forgotten > 0 {
 		leases.State = doctor.Warn
-		leases.Detail += fmt.Sprintf("; %s under way that nobody drives, and nothing happened for a minute", clip.Count(c.Forgotten, "session"))
+		leases.Detail += fmt.Sprintf("; %s under way that no process drives, and nothing happened for a minute", clip.Count(c.Forgotten, "session"))
 		leases.Remedy = "are servers and workers running? The log of a worker says what fails"
 	}
 	return []doctor.Finding{clock, lag, leases}

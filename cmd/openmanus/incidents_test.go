@@ -83,7 +83,7 @@ func TestIncidentCodeFreeze(t *testing.T) {
 	if n := strings.Count(out, "this session is read-only"); n < 3 {
 		t.Errorf("%d calls were denied:\n%s", n, out)
 	}
-	// What lies in the workspace does not thaw it either.
+	// Files in the workspace do not thaw it either.
 	i.file("openmanus.toml", "[run]\napprove = \"all\"\n", 0o644)
 	if out, code := i.run("run", "--model", "scripted:s", "clean up"); code != exitUsage || !strings.Contains(out, "openmanus.toml:2") {
 		t.Errorf("exit code %d:\n%s", code, out)

@@ -56,7 +56,7 @@ type commands struct {
 	Agents     agentsCmd     `cmd:"" help:"List the agents."`
 	ACP        acpCmd        `cmd:"" name:"acp" help:"Work for an editor, over the Agent Client Protocol."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Add, list, approve and test MCP servers."`
-	Hooks      hooksCmd      `cmd:"" help:"List, try and approve the programs that are asked before calls and told of events."`
+	Hooks      hooksCmd      `cmd:"" help:"List, try and approve the programs that are asked before calls and notified of events."`
 	A2A        a2aCmd        `cmd:"" name:"a2a" help:"Add, list, approve and test agents elsewhere, to give work to."`
 	Models     modelsCmd     `cmd:"" help:"List the configured models, and what is known about models."`
 	Setup      setupCmd      `cmd:"" help:"Choose a provider, a key and a model, and try them."`

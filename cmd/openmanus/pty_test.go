@@ -240,9 +240,9 @@ Third answer.
 	s.leaves(0)
 }
 
-// What is entered while the agent works is heard at its next step, a paste of several
-// lines is one message, a question is not answered by what was typed before it, and Esc
-// loses nothing.
+// A message that is entered while the agent works is read at its next step, a paste of
+// several lines is one message, a question is not answered by what was typed before it,
+// and Esc loses nothing.
 func TestChatHearsWhileItWorks(t *testing.T) {
 	dir := write(t, "s", `-- 1 --
 @call bash {"command": "until [ -e go ]; do sleep 0.1; done"}

@@ -129,7 +129,7 @@ func (d *drive) addDiffs(sum *summary.Run, followed bool) {
 }
 
 // syncWorktree brings the commits of a session with a worktree to its branch, and says
-// how the work comes to the person. What fails now, sessions apply does again.
+// how the work comes to the person. If it fails now, sessions apply does it again.
 func (d *drive) syncWorktree() {
 	text, err := d.SyncWorktree(context.Background(), d.id) // also if this was interrupted
 	if err != nil {

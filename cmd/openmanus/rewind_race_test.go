@@ -14,8 +14,8 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// Of two programs that take one session back at the same time, one does, and the other
-// says why it does not. Nothing is put back twice, and redo brings everything again.
+// If two programs take one session back at the same time, one does, and the other says
+// why it does not. Nothing is put back twice, and redo brings everything again.
 func TestTwoProgramsGoBackAtOnce(t *testing.T) {
 	const files = 30
 	var script strings.Builder

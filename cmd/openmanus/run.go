@@ -75,8 +75,8 @@ type shown struct {
 
 // flags returns the flags that were given as settings of the configuration, by
 // the names of the command line. They are text, as they were typed: the
-// configuration checks and reads them like all its sources. What was not given is
-// not there.
+// configuration checks and reads them like all its sources. It has no entry for a
+// flag that was not given.
 func (f runFlags) flags() map[string]string {
 	m := make(map[string]string)
 	for name, v := range map[string]string{

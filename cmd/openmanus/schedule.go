@@ -27,7 +27,7 @@ type scheduleCmd struct {
 	Pause   schedulePauseCmd   `cmd:"" help:"Leave out the times of a schedule until it is resumed."`
 	Resume  scheduleResumeCmd  `cmd:"" help:"Let a paused schedule go on."`
 	Remove  scheduleRemoveCmd  `cmd:"" help:"Remove a schedule. Its history stays."`
-	History scheduleHistoryCmd `cmd:"" help:"List what became of each time of a schedule."`
+	History scheduleHistoryCmd `cmd:"" help:"List the outcome of each time of a schedule."`
 	RunDue  scheduleRunDueCmd  `cmd:"" name:"run-due" help:"Run what is due, and end: for a cron of your own, where no server runs."`
 }
 
@@ -486,7 +486,7 @@ func (c *scheduleRunDueCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	return errors.Join(append(errs, c.report(ctx, a, known, driven))...)
 }
 
-// mailed says what became of the mail of a run, or "".
+// mailed returns the outcome of the mail of a run, or "".
 func mailed(e schedule.Entry) string {
 	switch {
 	case e.Mail == "":

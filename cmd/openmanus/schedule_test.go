@@ -57,7 +57,7 @@ func TestAReportEveryMorning(t *testing.T) {
 				kill := time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it may have ended
 				defer kill.Stop()
 			}
-			all.Go(func() { _ = cmd.Wait() }) // killed, or not: the history says what came of it
+			all.Go(func() { _ = cmd.Wait() }) // killed, or not: the history says how it ended
 		}
 		all.Wait()
 		must("run-due", "--now", now)

@@ -73,7 +73,7 @@ func (s screenSource) ServerDo(ctx context.Context, of tui.Server, do tui.Server
 		}
 		return tui.ServerReport{Lines: []string{"Open this link in your browser, and then try the server:", in.Link}}, err
 	}
-	return r, fmt.Errorf("nobody can %q", do)
+	return r, fmt.Errorf("there is no action %q", do)
 }
 
 // Settings implements [tui.Keeper].

@@ -28,7 +28,7 @@ It ran.
 // A hundred sessions leave a shell and a program each. When they have rested,
 // the server has no more processes and files open than before them; who is
 // spoken to again is told that its shell is new.
-func TestSessionsThatRestAreLetGoOf(t *testing.T) {
+func TestIdleSessionsReleaseTheirResources(t *testing.T) {
 	const most = 100
 	dir := write(t, "s", restingScript)
 	r, w := io.Pipe()
@@ -59,7 +59,7 @@ func TestSessionsThatRestAreLetGoOf(t *testing.T) {
 			case id := <-rests:
 				delete(ids, id)
 			case <-over:
-				t.Fatalf("%d sessions were not let go of", len(ids))
+				t.Fatalf("%d sessions did not release their resources", len(ids))
 			}
 		}
 	}

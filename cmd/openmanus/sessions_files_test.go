@@ -75,7 +75,8 @@ func TestFilesAreTakenAlong(t *testing.T) {
 	}
 }
 
-// What can be deleted of the files of earlier moments is said first. The sessions stay.
+// The command first says which files of earlier moments can be deleted. The sessions
+// stay.
 func TestSessionsPrune(t *testing.T) {
 	d := newDesk(t, map[string]string{"OPENMANUS_HISTORY_MAX_SIZE": "1m"})
 	d.write("s", "-- 1 --\n@call bash {\"command\": \"head -c 1500000 /dev/urandom > a\"}\n-- 2 --\nDone.\n")

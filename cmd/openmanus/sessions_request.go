@@ -18,7 +18,7 @@ type sessionsRequestCmd struct {
 	Neutral bool  `help:"Print it before it is encoded for the provider."`
 }
 
-// Run implements the command. What it prints has no key in it: keys travel
+// Run implements the command. Its output contains no key, because keys travel
 // beside the body.
 func (c *sessionsRequestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	x, err := c.open(ctx, t, g, nil)

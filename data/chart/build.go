@@ -11,8 +11,8 @@ import (
 )
 
 // Build makes a figure of a table and finds the insights in it. It draws none
-// of them: the caller sets [Figure.Shown]. What it chose or left out is in
-// [Figure.Notes].
+// of them: the caller sets [Figure.Shown]. [Figure.Notes] lists what it chose
+// and left out.
 func Build(t *data.Table, req Request) (*Figure, error) {
 	p, err := resolve(t, req)
 	if err != nil {

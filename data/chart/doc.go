@@ -4,7 +4,7 @@
 //
 // It works in two steps. [Build] turns a [data.Table] and a [Request] into a
 // [Figure]: the aggregated numbers, their axes and the insights that package
-// insight finds in them. What the request leaves out, Build chooses from the
+// insight finds in them. Build chooses what the request leaves out, from the
 // data and from the words of the title. A Figure encodes as JSON, which is the
 // chart's specification file; [Parse] reads it back.
 //

@@ -51,7 +51,7 @@ func TestShape(t *testing.T) {
 	if first := glyphs[0]; first.face != f.faces[regular] || first.x != 0 || width <= digits {
 		t.Errorf("%+v of %v", first, width)
 	}
-	// Of two scripts from right to left, the second stands on the left.
+	// The second of two scripts from right to left stands on the left.
 	if glyphs, _ = f.shape("אب", 12, false); glyphs[0].face != f.faces["NotoSansArabic-Regular"] {
 		t.Error("runs of one direction are not in the order of that direction")
 	}

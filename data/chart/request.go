@@ -8,7 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus/data"
 )
 
-// A Request says what to draw of a table. What it leaves out, [Build] chooses
+// A Request says what to draw of a table. [Build] chooses what it leaves out,
 // from the data and from the words of the title.
 type Request struct {
 	// Kind is bar, stacked bar, line, area, stacked area, scatter, histogram,

@@ -6,11 +6,11 @@
 // [Read] reads a file of a file system, [Bytes] one in memory. [NewTool]
 // returns the tool read_document.
 //
-// Formats are recognized by content. What a format cannot say about pages is
-// approximated: a DOCX has the pages of the program that saved it last, and an
-// archive has its list of files as part 1 and each small text as a part of its own.
-// A part keeps its number whether others are asked for or not, so that a reader can
-// go on where it stopped.
+// Formats are recognized by content. Pages are approximated where a format does not
+// have them: a DOCX has the pages of the program that saved it last, and an archive
+// has its list of files as part 1 and each small text as a part of its own. A part
+// keeps its number whether others are asked for or not, so that a reader can go on
+// where it stopped.
 //
 // Documents are untrusted. Their size, and what they unpack to, is limited;
 // what could not be read is listed in [Document.Notes], and a broken document
@@ -96,7 +96,7 @@ func Read(ctx context.Context, fsys fs.FS, name string, o Options) (*Document, e
 }
 
 // Bytes is [Read] for a document in memory. It does not change data, and keeps it if
-// it is an image. Of the name only the ending counts.
+// it is an image. Only the extension of the name matters.
 func Bytes(ctx context.Context, name string, data []byte, o Options) (*Document, error) {
 	if limit := cmp.Or(o.MaxBytes, maxBytes); int64(len(data)) > limit {
 		return nil, tooLarge(name, int64(len(data)), limit)

@@ -95,7 +95,7 @@ func TestPDF(t *testing.T) {
 	refused(t, err, "encrypted with a password")
 }
 
-// What is no file is read as one would be.
+// Data without a file is read like a file.
 func TestBytes(t *testing.T) {
 	for _, name := range []string{"report.pdf", "report.docx"} {
 		data, err := os.ReadFile("testdata/" + name)

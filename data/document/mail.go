@@ -119,7 +119,7 @@ type mailParts struct {
 	left     int // parts that may still be read
 }
 
-// part adds a part. What is broken in it becomes a note.
+// part adds a part. A broken part becomes a note.
 func (p *mailParts) part(h textproto.MIMEHeader, src io.Reader, deep int) {
 	if p.left--; p.left < 0 || deep > maxMailDepth {
 		p.r.note("the message has too many parts in it; some are left out")
@@ -185,8 +185,8 @@ func orUnnamed(name string) string {
 	return name
 }
 
-// parts adds the parts of one that has several. Of alternatives the plain text is
-// taken, if it says something, and else the last.
+// parts adds the parts of one that has several. Among alternatives it takes the
+// plain text, if that is not empty, and otherwise the last one.
 func (p *mailParts) parts(kind, boundary string, src io.Reader, deep int) {
 	alternative := kind == "multipart/alternative"
 	before := p.text.Len()
@@ -207,8 +207,8 @@ func (p *mailParts) parts(kind, boundary string, src io.Reader, deep int) {
 	}
 }
 
-// inSet decodes text of a character set by its name (as the Encoding Standard of WHATWG lists them).
-// What is unknown is taken for UTF-8, with marks in place of bytes that are none.
+// inSet decodes text of a character set by its name (as the Encoding Standard of WHATWG lists
+// them). An unknown charset is taken for UTF-8, with replacement characters for bytes that are not.
 func inSet(data []byte, set string) string {
 	if set != "" {
 		if src, err := charset.NewReaderLabel(set, bytes.NewReader(data)); err == nil {

@@ -15,9 +15,9 @@ import (
 const maxCells = 1 << 20
 
 // odf reads an OpenDocument file (ISO/IEC 26300, OpenDocument 1.2 and 1.3): a text, a workbook or a
-// presentation. All of them have their content in content.xml, below office:body; an element of
-// the kind says what it is. Files that need a password say so in the manifest. What comes before a
-// fault in the XML is read.
+// presentation. All of them have their content in content.xml, below office:body; an element of the
+// kind says what it is. Files that need a password say so in the manifest. The content before a
+// fault in the XML is still read.
 func (r *reader) odf(f *ooxml.File) error {
 	manifest, err := r.part(f, "META-INF/manifest.xml")
 	if err == nil && strings.Contains(string(manifest), "encryption-data") {
@@ -318,7 +318,7 @@ func (o *odf) endCell() {
 }
 
 // endRow adds the row to its table or sheet. Empty cells at its end are left out, and so are empty
-// rows. Of the rows beyond sheetRows, which are not shown, one is kept to count formulas.
+// rows. One of the rows beyond sheetRows, which are not shown, is kept to count formulas.
 func (o *odf) endRow() {
 	if o.kind != "spreadsheet" {
 		if len(o.cells) > 0 {

@@ -70,8 +70,8 @@ func utf16LE(b []byte) string {
 // doc97 reads a document of Word 97 to 2003 ([MS-DOC]): the pieces of its text, in order. main
 // begins with the Fib (2.5.1): nFib, the version, at 2; at 10 flags, of which 0x100 says that it is
 // encrypted and 0x200 which of two streams has the tables; at 0x4C counts of characters; and at
-// 0x1A2 where the Clx is, with the table of pieces. What a document deletes stays in the stream
-// and is in no piece.
+// 0x1A2 where the Clx is, with the table of pieces. Deleted text stays in the stream, but no piece
+// refers to it.
 func (r *reader) doc97(main []byte, stream func(...string) []byte) error {
 	const word97 = 193 // nFib of Word 97
 	le := binary.LittleEndian
@@ -245,8 +245,8 @@ type ppt struct {
 
 // records reads records ([MS-PPT] 2.3.1): four bits of a version, of which 15 says that the record
 // contains others, an instance, a kind and a size. Texts are TextCharsAtom (0x0FA0, UTF-16) and
-// TextBytesAtom (0x0FA8, whose higher bytes are 0). What masters (0x03F8) have on every slide is
-// left out. 0x2F14 is CryptSession10Container: all else is encrypted.
+// TextBytesAtom (0x0FA8, whose higher bytes are 0). The texts of masters (0x03F8), which are on
+// every slide, are left out. 0x2F14 is CryptSession10Container: all else is encrypted.
 func (p *ppt) records(data []byte, deep int) {
 	le := binary.LittleEndian
 	for len(data) >= 8 && p.r.ctx.Err() == nil {

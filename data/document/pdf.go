@@ -96,8 +96,8 @@ func (r *reader) pdfUnknown(letters, unknown int) {
 	}
 }
 
-// ranges writes increasing numbers, such as 1-3, 7. Of more than 20 ranges it
-// leaves out the rest.
+// ranges writes increasing numbers, such as 1-3, 7. It writes at most 20
+// ranges.
 func ranges(n []int) string {
 	var parts []string
 	for len(n) > 0 {

@@ -57,8 +57,8 @@ type rtfGroup struct {
 
 // An rtf is the state of reading RTF (version 1.9.1 of Microsoft's specification). A file is
 // ASCII: groups in braces, control words after a backslash with a number and a space, and text.
-// What the text's bytes mean depends on the font that is set, so they are collected and decoded
-// when something may change that.
+// The meaning of the text's bytes depends on the current font, so they are collected and
+// decoded when something may change that.
 type rtf struct {
 	data    []byte
 	pos     int
@@ -239,7 +239,7 @@ var rtfTexts = map[string]string{
 }
 
 // word reads a control word with its number, if it has one. Words that are not here concern how
-// text looks. Of shapes (\shpinst) and pictures with a fallback (\shppict) the text is read,
+// text looks. The text of shapes (\shpinst) and of pictures with a fallback (\shppict) is read,
 // although they stand after \*.
 func (p *rtf) word(word string, n int, numbered bool) {
 	star := p.star

@@ -304,8 +304,8 @@ type xlsRows struct {
 	text    [2]int // the cell of a formula whose text is in the next record; -1: none
 }
 
-// rows reads the cells of the sheet that begins at an offset. What is nested in it, such
-// as a chart, has a beginning and an end of its own, and no cells that a reader sees.
+// rows reads the cells of the sheet that begins at an offset. A nested substream, such
+// as a chart, has its own beginning and end, and no visible cells.
 func (x *xls) rows(offset int) []ooxml.Row {
 	s := &xlsRows{x: x, hidden: make(map[int]bool), text: [2]int{-1, 0}}
 	b := &biff{data: x.data, pos: offset}

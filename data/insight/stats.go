@@ -160,8 +160,8 @@ func inversions(y, buf []float64) float64 {
 }
 
 // TheilSen returns the line whose slope is the median of the slopes between all
-// points, which a few wild values do not move; NaN if there is none. Of more
-// than 500 points it uses 500, evenly spaced.
+// points, which a few wild values do not move; NaN if there is none. If there
+// are more than 500 points, it uses 500, evenly spaced.
 func TheilSen(x, y []float64) (slope, intercept float64) {
 	x, y = evenly(x, y, 500)
 	var slopes []float64

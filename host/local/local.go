@@ -192,7 +192,8 @@ func (s *Source) Say(ctx context.Context, id string, m surface.Message) error {
 	return s.append(ctx, id, said)
 }
 
-// append appends to a session and drives it. What is there already is no error.
+// append appends to a session and drives it. It is no error if the directory
+// exists already.
 func (s *Source) append(ctx context.Context, id string, bodies ...openmanus.Body) error {
 	_, err := s.Store.Append(ctx, id, bodies...)
 	if errors.Is(err, openmanus.ErrConflict) {

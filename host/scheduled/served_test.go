@@ -38,7 +38,7 @@ func (*counted) Ended(context.Context, string, schedule.Plan, schedule.Due) (*sc
 func (*counted) Interrupt(context.Context, schedule.Due) error { return nil }
 
 // A schedule that is added to a server runs from then on and stands in the configuration,
-// whose other lines stay; one that is removed runs no more. What is wrong names the field.
+// whose other lines stay; one that is removed runs no more. An error names the field.
 func TestServedSchedules(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
 	const before = "# mine\n[schedules.old]\nevery = \"1h\" # often enough\ntask = \"Look\"\n"

@@ -45,9 +45,9 @@ func (h Host) Open(ctx context.Context, id string, n server.NewSession) error {
 	return err
 }
 
-// spec returns what a new session is made from. What the request leaves open is
-// as configured, save for the approval mode: a server's sessions ask unless the
-// request says otherwise. Errors that the user can mend are a
+// spec returns what a new session is made from. The configuration fills in what
+// the request leaves open, except for the approval mode: a server's sessions
+// ask unless the request says otherwise. Errors that the user can mend are a
 // [*server.FieldError].
 func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spec, err error) {
 	if err := h.CheckWorkspace(h.Config, n.Workspace, false); err != nil {

@@ -169,7 +169,8 @@ func (h Host) providers() []server.ProviderSetting {
 	return list
 }
 
-// sizeOf returns the bytes of the files below a directory. What cannot be read does not count.
+// sizeOf returns the bytes of the files below a directory. Files that cannot be read do not
+// count.
 func sizeOf(ctx context.Context, dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {

@@ -97,8 +97,8 @@ type Waiting struct {
 	Input    string `json:"input,omitempty"`
 }
 
-// Of summarizes the session id in state s. qs are the questions in it and below,
-// and files what it made.
+// Of returns the summary of the session id in state s. qs are the questions in
+// it and below, and files what it made.
 func Of(id string, s *openmanus.State, qs []run.Question, files []host.FileChange) Run {
 	sum := Run{
 		Session: &id, Status: string(Standing(s, qs)), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps,

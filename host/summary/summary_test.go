@@ -71,7 +71,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// What each model cost is added up over all sessions below, by the model that
+// The cost of each model is added up over all child sessions, by the model that
 // replied.
 func TestSpent(t *testing.T) {
 	uses, err := summary.Spent(t.Context(), family(t), "s")

@@ -219,8 +219,8 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 }
 
-// What was given up is cancelled there; what this program only leaves is not. A task that
-// takes too long is cancelled.
+// A task that was given up is cancelled there; one that this program only leaves is not.
+// A task that takes too long is cancelled.
 func TestCancelling(t *testing.T) {
 	f := newFar(t)
 	f.on["SendMessage"] = says(result(`{"task":` + task("WORKING", "") + `}`))
@@ -376,8 +376,8 @@ func TestSafeNames(t *testing.T) {
 	}
 }
 
-// FuzzAnswers reads what an agent may answer: cards, tasks, events. What a name or a text
-// becomes is harmless whatever it was.
+// FuzzAnswers reads what an agent may answer: cards, tasks, events. Any name or text
+// becomes harmless.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"name":"x","supportedInterfaces":[{"url":"/x","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`))
 	f.Add([]byte(task("COMPLETED", `,"artifacts":[{"parts":[{"raw":"aGk=","filename":"../x"}]}]`)))

@@ -144,7 +144,7 @@ type Event struct {
 	ID string `json:"-"` // SEQ.N, from which a subscriber goes on
 }
 
-// Of returns the id of the task that the event is about.
+// Of returns the id of the event's task.
 func (e *Event) Of() string {
 	switch {
 	case e.Task != nil:

@@ -80,7 +80,7 @@ type elicitation struct{ Form *object }
 
 func (e elicitation) can() bool { return e.Form != nil }
 
-// Serve talks with a client until it is gone or ctx ends. What was under way then is
+// Serve talks with a client until it is gone or ctx ends. Turns under way are
 // interrupted, and can be continued.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	ctx, end := context.WithCancel(ctx)
@@ -336,7 +336,7 @@ func (a *agent) source(servers []Server) (Source, error) {
 	return src, nil
 }
 
-// enter opens a session for this client. The events until now are told, or folded only
+// enter opens a session for this client. The events until now are sent, or folded only
 // if quiet is set; those up to the frame after are folded only in either case.
 func (a *agent) enter(src Source, id string, after place, quiet bool) (*session, error) {
 	if old := a.session(id); old != nil {

@@ -126,7 +126,7 @@ func (s *session) permissionOf(call update, options []permissionOption) object {
 	return object{"sessionId": s.id, "toolCall": call, "options": options}
 }
 
-// decide answers a question. That somebody was faster is no error.
+// decide answers a question. It is no error if another client was faster.
 func (s *session) decide(ctx context.Context, d surface.Decision) error {
 	err := s.src.Decide(ctx, d)
 	if err != nil && ctx.Err() == nil {

@@ -40,7 +40,7 @@ func (b buffers) WriteText(ctx context.Context, session, path, text string) erro
 }
 
 // ask has the client do something with a file of a session that is open there, or below
-// one. Of files outside of the directory that the client has open it knows nothing.
+// one. It knows nothing of open files outside the directory.
 func (b buffers) ask(ctx context.Context, able bool, method, session, path string, params object, answer any) error {
 	top, _, _ := strings.Cut(session, ".")
 	s := b.a.session(top)

@@ -178,8 +178,8 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 	}
 }
 
-// giveUp tells the client that nobody waits for its answer any more. A client that does
-// not read is not waited for.
+// giveUp tells the client that its answer is no longer needed. A client that does not
+// read is not waited for.
 func (c *conn) giveUp(id string) {
 	data := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`+"\n", id)
 	select {

@@ -15,8 +15,8 @@ import (
 	"github.com/openmanus-go/openmanus/internal/surface"
 )
 
-// methods returns the table of what a client can call. What initialize tells of it
-// follows from it.
+// methods returns the table of what a client can call. The capabilities that
+// initialize announces follow from it.
 func methods() map[string]method {
 	one := []string{"sessionId"}
 	in := []string{"sessionId", "cwd"}

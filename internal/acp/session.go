@@ -28,10 +28,10 @@ type session struct {
 	asked map[string]*asking
 	mine  map[string]bool // the messages that this client sent
 	turn  *turn           // that is under way, or nil
-	works int             // of version 2: how many turns have not been told to have ended
+	works int             // of version 2: how many turns have not been reported as ended
 
 	telling sync.Mutex
-	told    string // of version 2: how the session stood when the client was told last
+	told    string // of version 2: the state of the session in the last report to the client
 }
 
 // A crew is goroutines that are waited for together: none begins after that.
@@ -78,8 +78,8 @@ type result struct {
 }
 
 // frame returns the frame id of an update: the number of its event and its place among
-// that event's updates; for one of a session below, with that session. Of a piece of a
-// reply that streams it is the event before, and how much of which part was sent.
+// that event's updates; for one of a session below, with that session. For a piece of
+// a streaming reply it is the event before it, and how much of which part was sent.
 func (s *session) frame(id string, seq int64, n int) string {
 	text := strconv.FormatInt(seq, 10) + "." + strconv.Itoa(n)
 	if id != s.id {
@@ -148,8 +148,9 @@ func (s *session) tell(u update, frame string) error {
 	return s.a.notify("session/update", params)
 }
 
-// replay takes the events that are stored, those of sessions below in their place. What
-// the client has seen, up to the frame after, is folded only; quiet is for all of it.
+// replay takes the events that are stored, those of sessions below in their place.
+// Events up to the frame after, which the client has seen, are folded but not sent;
+// quiet is for all events.
 func (s *session) replay(id string, after place, quiet bool) error {
 	seen := int64(0)
 	s.mu.Lock()

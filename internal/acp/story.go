@@ -17,8 +17,8 @@ import (
 )
 
 // A Story turns the events of a session, and of those below it, into updates for an
-// editor. What it returns depends on nothing but the events that it was given. The zero
-// Story is that of a session without events.
+// editor. Its results depend only on the events that it was given. The zero Story is
+// that of a session without events.
 type Story struct {
 	nodes map[string]*node // by session
 	root  string
@@ -115,7 +115,7 @@ func (n *node) path() string {
 	return n.above + n.name + " › "
 }
 
-// prefix begins what is told of a session below.
+// prefix begins the messages about a child session.
 func (n *node) prefix() string {
 	if !n.below {
 		return ""
@@ -148,9 +148,8 @@ func (s *Story) SoFar() string {
 	return ""
 }
 
-// next returns the updates for an event of a session. Of sessions below, which are known
-// from the events of those that opened them, only the calls are told. An empty update is
-// none.
+// next returns the updates for an event of a session. It reports only the calls of child
+// sessions, which are known from the events of their parents. An empty update is none.
 func (s *Story) next(session string, ev openmanus.Event) []update {
 	n := s.at(session)
 	switch b := ev.Body.(type) {
@@ -225,7 +224,8 @@ func (s *Story) next(session string, ev openmanus.Event) []update {
 	return n.toldOnTop(ev)
 }
 
-// toldOnTop returns the updates for events that are told of the session itself only.
+// toldOnTop returns the updates for events that are reported for the session itself
+// only.
 func (n *node) toldOnTop(ev openmanus.Event) []update {
 	switch b := ev.Body.(type) {
 	case openmanus.UserSaid:

@@ -76,7 +76,7 @@ func (s *screen) show(t testing.TB, u update) {
 }
 
 // digest returns what the screen tells: what the agent said in each turn, without what it
-// began and then said anew, and what became of each call.
+// began and then said anew, and the outcome of each call.
 func (s *screen) digest() string {
 	said, try := make(map[string]string), make(map[string]string)
 	var turns []string

@@ -12,8 +12,8 @@ import (
 )
 
 // Version2 is the draft of the protocol that a client can ask for where Options.V2 is set:
-// see https://agentclientprotocol.com/protocol/v2/draft/overview. What it has in other words
-// than version 1 is in this file; a session and its story are the same.
+// see https://agentclientprotocol.com/protocol/v2/draft/overview. This file has everything
+// that differs from version 1; a session and its story are the same.
 const Version2 = 2
 
 // methods2 returns the table of what a client of version 2 can call.

@@ -23,7 +23,7 @@ func Decode(input string, v any) error {
 var decodesItself = reflect.TypeFor[json.Unmarshaler]()
 
 // exact returns an error if the names of objects in a JSON value do not fit the
-// type t exactly. What is no valid JSON, or of another shape, is not its business.
+// type t exactly. It does not report invalid JSON or values of another shape.
 func exact(data []byte, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer && !t.Implements(decodesItself) {
 		t = t.Elem()

@@ -26,8 +26,8 @@ import (
 // a length for them, and so are numbers of more than 24 characters, whose digits
 // could carry anything. Where the schema offers alternatives (anyOf, oneOf, allOf,
 // then, else, $ref), one that vouches for a string is enough. An answer that is no
-// JSON is tainted as a whole. A schema that is none vouches for nothing. Of names
-// that stand twice in an object, only the last is looked at: write the answer anew
+// JSON is tainted as a whole. A schema that is none vouches for nothing. If a name
+// stands twice in an object, only the last one counts: write the answer anew
 // before it is shown.
 func TaintedStrings(schema, answer json.RawMessage) []string {
 	d := json.NewDecoder(strings.NewReader(string(answer)))

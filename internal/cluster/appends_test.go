@@ -23,7 +23,7 @@ import (
 	"github.com/openmanus-go/openmanus/store/postgres"
 )
 
-// What an append costs beside the insert of pgbench, in turns, on one server that waits for
+// The cost of an append beside an insert of pgbench, in turns, on one server that waits for
 // its disk; and how far 500 followers are behind. CLUSTER_SECONDS is how long each takes.
 func TestAppendsBesidePgbench(t *testing.T) {
 	needsCluster(t)

@@ -530,8 +530,7 @@ func TestDoctor(t *testing.T) {
 	f.pg.Start() // for its end
 }
 
-// What a model says and what a command prints is on the page while it comes, at any server,
-// and as often as somebody begins to watch.
+// Replies and output stream to the page at any server, and to each new subscriber.
 func TestWordsStream(t *testing.T) {
 	words := strings.Repeat("word after word, ", 40)
 	f := start(t, 2, 2, "@pace 20ms\n-- 1 --\n"+words+"\n@call bash {\"command\": \"for i in 1 2 3 4 5 6; do echo printed $i; sleep 0.5; done\"}\n-- any --\nThe end.\n")

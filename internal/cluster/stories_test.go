@@ -78,8 +78,8 @@ func TestNewerSession(t *testing.T) {
 	}
 }
 
-// What a session did is undone, and done again, and copied with its files, at any server, and
-// the workers go on from there.
+// A session's changes are undone, redone, and copied with its files, at any server, and the
+// workers go on from there.
 func TestBackAndForks(t *testing.T) {
 	f := start(t, 2, 2, `-- any --
 @when results contains done

@@ -155,7 +155,7 @@ func (g *merging) add(ctx context.Context, c Change) error {
 }
 
 // keepBeside puts a file of From that conflicts beside that of To, and returns the
-// reason for the conflict with the name. What has that name already stays.
+// reason for the conflict with the name. An existing file of that name stays.
 func (g *merging) keepBeside(ctx context.Context, c Change, why string) (string, error) {
 	name := c.Path + g.Beside
 	if g.look {

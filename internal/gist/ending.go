@@ -88,8 +88,8 @@ func withoutExitCode(lines []string, code int) []string {
 	return lines
 }
 
-// lines returns the lines of a result. Of a page in the browser, which models read
-// whole, they are what was done or went wrong, the address and the title.
+// lines returns the lines of a result. For a page in the browser, which models
+// read whole, they are the action or its error, the address and the title.
 func lines(d openmanus.CallDone) []string {
 	split := func(text string) []string {
 		if text = strings.TrimRight(text, "\n"); strings.TrimSpace(text) == "" {

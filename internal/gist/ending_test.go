@@ -42,7 +42,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// Of a long result the end is shown, of a plan its steps, counted from 1.
+// The end of a long result is shown, and the steps of a plan, counted from 1.
 func TestTail(t *testing.T) {
 	if tail, left := gist.Tail(strings.Split("1 2 3 4", " "), nil, 3); strings.Join(tail, "") != "234" || left != 1 {
 		t.Errorf("%q, %d left", tail, left)

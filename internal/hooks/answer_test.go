@@ -75,7 +75,8 @@ func TestAnswersOfClaudeHooksAreRead(t *testing.T) {
 	}
 }
 
-// What is read is an answer or an error, never both, and arguments are an object.
+// The parser returns an answer or an error, never both, and arguments are an
+// object.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"decision":"allow","input":{"a":1},"reason":"x"}`))
 	f.Add([]byte(`{"decision":"deny","decision":"allow"}`))

@@ -24,7 +24,7 @@ func lookup(name string) (string, bool) {
 	return v, ok
 }
 
-// What a real program does, and what is made of it.
+// The behaviour of real programs, and how it is read.
 func TestPrograms(t *testing.T) {
 	for _, c := range []struct{ name, run, decision, reason string }{
 		{"an answer", `cat > /dev/null; echo '{"decision":"allow"}'`, "allow", ""},

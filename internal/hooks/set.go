@@ -91,8 +91,8 @@ func (s *Set) BeforeRequest(ctx context.Context, session string, st *openmanus.S
 	return run.Screened{}, nil
 }
 
-// ask returns what a hook answers. What is no answer is a refusal, whose Reason says why. The
-// error is that of ctx.
+// ask returns what a hook answers. Anything that is not an answer is a refusal, whose Reason
+// says why. The error is that of ctx.
 func (s *Set) ask(ctx context.Context, h Hook, ev Event) (Answer, error) {
 	select {
 	case s.room <- struct{}{}:

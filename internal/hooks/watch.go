@@ -20,7 +20,7 @@ type Watcher struct {
 	journal openmanus.Journal
 	of      func(workspace string) []Hook
 	runner  Runner
-	failed  func(text string) // is told what went wrong with a hook
+	failed  func(text string) // receives the fault of a hook
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -48,7 +48,7 @@ type line struct {
 }
 
 // maxLine is how many events wait for a hook in a session. When there are more, the oldest
-// are dropped, and the hook's user is told.
+// are dropped, and the hook's user gets a message.
 const maxLine = 1000
 
 // NewWatcher returns a watcher. failed may be nil.
@@ -61,8 +61,8 @@ func NewWatcher(
 }
 
 // Stored says that a session has the event seq, which a driver of this process has read. It
-// returns at once. The first event that hooks hear of is the first that it is told. The
-// workspace is that of the session.
+// returns at once. Hooks begin with the first event that it receives. The workspace is that
+// of the session.
 func (w *Watcher) Stored(session, workspace string, seq int64) {
 	if !slices.ContainsFunc(w.of(workspace), func(h Hook) bool { return !h.Decides() }) {
 		return

@@ -66,7 +66,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// Who renders the Markdown reads the words that the page has, in their order.
+// The rendered Markdown has the words of the page, in their order.
 func TestRoundTrip(t *testing.T) {
 	a, at := cases(t)
 	md := goldmark.New(goldmark.WithExtensions(extension.Table))

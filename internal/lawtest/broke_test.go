@@ -16,7 +16,7 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// What broke the first sketch of this design, one test each.
+// The faults of the first sketch of this design, one test each.
 
 func TestBrokeTheSameCallIDInALaterTurn(t *testing.T) {
 	var runs atomic.Int64

@@ -341,8 +341,8 @@ func (perCall) Hints(call openmanus.Call) openmanus.Hints {
 	return openmanus.Hints{ReadOnly: strings.Contains(call.Input, "ls"), Destructive: strings.Contains(call.Input, "rm")}
 }
 
-// What a tool remembers is the detail of its last success, also after a
-// restart, and also for the hints of its next call.
+// A tool's memory is the detail of its last success, also after a restart, and
+// also for the hints of its next call.
 func TestAToolRemembersByItsDetail(t *testing.T) {
 	var last []string
 	count := tool("count", openmanus.Hints{Internal: true}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {

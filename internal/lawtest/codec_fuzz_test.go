@@ -15,9 +15,9 @@ import (
 	"github.com/openmanus-go/openmanus/journal/journaltest"
 )
 
-// FuzzEventCodec decodes whatever may stand in a journal. What can be decoded
-// can be encoded, and from then on is always encoded as the same bytes, with
-// blobs and without.
+// FuzzEventCodec decodes whatever may stand in a journal. A decoded body can be
+// encoded, and from then on always encodes as the same bytes, with blobs and
+// without.
 func FuzzEventCodec(f *testing.F) {
 	for _, b := range journaltest.Bodies() {
 		s, err := journal.Codec{}.Encode(f.Context(), b)
@@ -78,8 +78,8 @@ func alone(t *testing.T, b openmanus.Body) {
 
 var checksum = regexp.MustCompile(`,"sha256":"[0-9a-f]*"`)
 
-// FuzzImport reads whatever calls itself an export. What is taken can be
-// exported, and that comes back as the same bytes.
+// FuzzImport reads whatever calls itself an export. An accepted session can be
+// exported, and comes back as the same bytes.
 func FuzzImport(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) == 0 {

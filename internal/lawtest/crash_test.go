@@ -356,8 +356,8 @@ func TestSteeringAtEveryMomentIsHeardOnce(t *testing.T) {
 	})
 }
 
-// What others write that is no business of the driver's changes nothing, at
-// whatever moment it comes between its appends.
+// Events of others that do not concern the driver change nothing, whenever they
+// come between its appends.
 func TestATitleAtEveryMomentChangesNothing(t *testing.T) {
 	want, _ := undisturbed(t)
 	others(t, func(t *testing.T, e *epic) { put(t, e.j.Memory, openmanus.Titled{ID: "x", Title: "An epic"}) }, func(t *testing.T, e *epic) {

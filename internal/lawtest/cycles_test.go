@@ -100,7 +100,7 @@ func (c *cycle) agent() *openmanus.Agent {
 	return &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{do}}
 }
 
-// Who stops reading the five-line program ends it.
+// A caller that stops reading ends the five-line program.
 func TestRunEndsWithItsReader(t *testing.T) {
 	m := &actor{play: func(ctx context.Context, n int, _ *llm.Request) take {
 		if n == 1 {

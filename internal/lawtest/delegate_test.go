@@ -224,7 +224,7 @@ func TestABranchThatIsAnsweredGoesOnWhileOthersRun(t *testing.T) {
 	ended(t, load(t, j, sess), openmanus.Finished, "")
 }
 
-// What a session heard of its delegations is the same wherever it was killed.
+// A session reads the same reports of its delegations, wherever it was killed.
 func TestDelegationsSurviveBeingKilledAtEveryAppend(t *testing.T) {
 	run := func(n int64, stored bool) (string, int64) {
 		var paid atomic.Int64

@@ -17,7 +17,7 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// What a driver owes to those who are not driving, and to what it has begun.
+// The duties of a driver to other processes, and to the jobs that it has begun.
 
 func TestACallThatWasApprovedMayAskAQuestion(t *testing.T) {
 	ask := tool("ask", openmanus.Hints{}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
@@ -57,7 +57,7 @@ func TestATaskToUseACallThatIsNotAllowedDoesNothing(t *testing.T) {
 }
 
 // Two calls end while the driver is busy with the journal, one well and one
-// with an error of the program. What the first one did is on record.
+// with an error of the program. The work of the first one is recorded.
 func TestAResultIsKeptWhenAnotherJobEndsTheRun(t *testing.T) {
 	good := tool("good", openmanus.Hints{ReadOnly: true}, func(context.Context, openmanus.Call) (openmanus.Result, error) {
 		return openmanus.TextResult("it is done"), nil

@@ -57,8 +57,8 @@ func (observer) Restore(_ context.Context, _ string, s *openmanus.State) (*openm
 	return &openmanus.Snapped{ID: s.Unfinished.ID, Rewound: s.Unfinished.ID, Before: s.Snapshot.Tree, Tree: "restored"}, nil
 }
 
-// What the workspace contained is recorded before a call runs, and what it contains
-// afterwards together with the result. A call that only reads costs nothing.
+// The content of the workspace is recorded before a call runs, and again together
+// with the result. A call that only reads costs nothing.
 func TestTheWorkspaceIsRecordedAroundCalls(t *testing.T) {
 	var runs atomic.Int64
 	m := llmtest.Script(llmtest.Use("1", "look", "{}"), llmtest.Use("2", "dig", "{}"), llmtest.Say("done"))
@@ -88,8 +88,8 @@ func TestTheWorkspaceIsRecordedAroundCalls(t *testing.T) {
 	}
 }
 
-// What changed while a call ran whose process was killed is recorded once, with its
-// result, and what a call changed that had ended is not recorded again.
+// The changes during a call whose process was killed are recorded once, with its
+// result; the changes of a call that had ended are not recorded again.
 func TestTheWorkspaceOfABrokenCall(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		a := &openmanus.Agent{Name: "a", Model: llmtest.Script(llmtest.Say("done")), Gate: openmanus.AllowAll,

@@ -19,7 +19,7 @@ import (
 )
 
 // The thirteen laws of docs/design.md, as far as they are kept by those who
-// drive sessions. What journals have to keep of them is in journaltest.
+// drive sessions. The duties of journals are in journaltest.
 
 func TestLaw01EveryTaskDoneTwiceIsRecordedOnceAndAsksTheModelOnce(t *testing.T) {
 	var runs atomic.Int64
@@ -46,7 +46,7 @@ func TestLaw01EveryTaskDoneTwiceIsRecordedOnceAndAsksTheModelOnce(t *testing.T) 
 	}
 }
 
-// Who opens a session again is told whether it is theirs.
+// A caller that opens a session again learns whether it is its own.
 func TestLaw01OpeningASessionTwice(t *testing.T) {
 	a := &openmanus.Agent{Name: "a", Instructions: "be kind"}
 	other := &openmanus.Agent{Name: "a", Instructions: "be brief"}
@@ -110,7 +110,7 @@ func TestLaw02SpeakingWhileAnApprovalIsPendingDeniesIt(t *testing.T) {
 	}
 }
 
-// What is typed is in no journal; TestWatch... tells who sees it.
+// Deltas are in no journal; TestWatch... tells who sees it.
 func TestLaw03WhatIsTypedIsNotStored(t *testing.T) {
 	j := new(journal.Memory)
 	for _, b := range []openmanus.Body{openmanus.Typing{}, openmanus.Output{}} {
@@ -168,7 +168,8 @@ func TestLaw05OneDriverPerSession(t *testing.T) {
 	if err := other.Wake(t.Context(), sess); !errors.Is(err, openmanus.ErrDriven) {
 		t.Errorf("the second driver gets %v, want ErrDriven", err)
 	}
-	// Who does not drive may still say, and follow.
+	// A process that does not hold the lease may still append messages, and
+	// follow.
 	put(t, j, userSays("2", "and then?"))
 	speak <- struct{}{}
 	<-speaking
@@ -450,7 +451,7 @@ func TestLaw12AnEventFromTheFutureStopsTheDriver(t *testing.T) {
 }
 
 // A tool that prints a secret tells it to nobody: not to the model, not to the
-// journal. What the model writes with the placeholder in it does not run.
+// journal. A call with the placeholder in its arguments does not run.
 func TestLaw13SecretsAreReplacedOnTheWayInAndTheirPlaceholdersRefused(t *testing.T) {
 	const secret = "hunter2-hunter2"
 	var runs atomic.Int64

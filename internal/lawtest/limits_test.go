@@ -246,9 +246,9 @@ func TestWaitingForAPersonDoesNotCount(t *testing.T) {
 	})
 }
 
-// A process dies in the middle of a call. The days until somebody starts
-// another one do not count, and it is on record who took over. What the call had
-// printed was recorded when it died.
+// A process dies in the middle of a call. The days until somebody starts another
+// one do not count, and it is on record who took over. The output of the call
+// was recorded when it died.
 func TestDownTimeBetweenProcessesDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := lines(llmtest.Use("1", "slow", "{}"), llmtest.Say("ok"))
@@ -442,7 +442,7 @@ func TestBudgetsHoldWhereNoUsageIsReported(t *testing.T) {
 	}
 }
 
-// What cannot be told is not 0: tokens of a model without prices, and of a child that
+// Unknown values are not 0: tokens of a model without prices, and of a child that
 // asked one.
 func TestAnUnknownPriceIsUnknown(t *testing.T) {
 	for _, c := range []struct {

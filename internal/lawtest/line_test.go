@@ -9,7 +9,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// What is typed is encoded by hand, and the same.
+// Deltas are encoded by hand, with the same result.
 func TestAppendJSON(t *testing.T) {
 	at := time.Date(2026, 11, 22, 1, 2, 3, 4000, time.UTC)
 	for _, b := range []openmanus.Body{

@@ -73,7 +73,7 @@ func TestTheCallOfAFlowNamesNoTool(t *testing.T) {
 	}
 }
 
-// What a person says while the call is written down comes after it.
+// A message that arrives while the call is recorded comes after it.
 func TestTheCallOfAFlowHasSeenWhatItSays(t *testing.T) {
 	s := fold(userSays("1", "go"), userSays("2", "and more"),
 		openmanus.Called{Turn: 0, Re: 3, Call: "c0-1", Name: "look", Input: "{}"})

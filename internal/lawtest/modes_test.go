@@ -75,8 +75,8 @@ func TestAChildNeverHasMoreRightsThanItsParent(t *testing.T) {
 	}
 }
 
-// What was asked or allowed and has not started does not run in a mode that only looks.
-// When plan mode ends, what was ruled on in it does not go on.
+// A call that was asked about or allowed, and has not started, does not run in a mode
+// that only looks. When plan mode ends, what was ruled on in it does not go on.
 func TestCallsWhenTheModeChanges(t *testing.T) {
 	reads := openmanus.Hints{ReadOnly: true}
 	call := func(id string) openmanus.Body {

@@ -31,8 +31,8 @@ func printing(h openmanus.Hints, printed chan<- struct{}, gives string) openmanu
 	})
 }
 
-// What a call had printed when a person interrupted it is recorded, and the model
-// reads it when the session goes on.
+// The output of a call that a person interrupted is recorded, and the model reads
+// it when the session continues.
 func TestWhatAnInterruptedCallHadPrintedIsKept(t *testing.T) {
 	for _, gives := range []string{"", "wrote 11\nwrote 12\n"} {
 		printed := make(chan struct{}, 1)

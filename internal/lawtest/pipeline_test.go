@@ -161,8 +161,8 @@ func TestOthersAppendWhileAPipelineIsUnderWay(t *testing.T) {
 	}
 }
 
-// What subscribers see is stored, and what is typed comes after the events
-// that it answers.
+// Subscribers see only stored events, and deltas come after the events that
+// they answer.
 func TestAPipelineShowsNothingBeforeItIsStored(t *testing.T) {
 	e := piped(t)
 	l := local(piping{e.j}, e.flows...)

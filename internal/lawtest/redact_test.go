@@ -60,8 +60,8 @@ func TestRedactorFindsWhatIsCut(t *testing.T) {
 	}
 }
 
-// What begins like a secret and is none is shown, late but whole; and what
-// cannot be the beginning of one is shown at once.
+// Text that begins like a secret and is none is shown, late but whole; text
+// that cannot begin one is shown at once.
 func TestRedactorHoldsBackNoMoreThanItMust(t *testing.T) {
 	s := journal.NewSecrets(map[string]string{"KEY": "hunter2-hunter2"})
 	r := s.Redactor()
@@ -79,7 +79,7 @@ func TestRedactorHoldsBackNoMoreThanItMust(t *testing.T) {
 	}
 }
 
-// Of two secrets that begin alike, the one that is there is named.
+// If two secrets begin alike, the one that is there is named.
 func TestRedactorOfSecretsThatBeginAlike(t *testing.T) {
 	s := journal.NewSecrets(map[string]string{"SHORT": "token-12345", "LONG": "token-12345-67890"})
 	for text, want := range map[string]string{
@@ -263,8 +263,7 @@ func drive(t *testing.T, w *run.Worker, id string) {
 	t.Fatal("it does not end")
 }
 
-// What is no secret stays as it is: in the sources of this program, not a line
-// is changed.
+// Other text stays unchanged: not a line of this program's sources is redacted.
 func TestNothingElseIsReplaced(t *testing.T) {
 	values := make(map[string]string)
 	for i := range 40 {

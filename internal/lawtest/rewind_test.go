@@ -33,8 +33,8 @@ func seqOf(t *testing.T, j openmanus.Journal, key string) int64 {
 	return 0
 }
 
-// What was said after the point leaves the conversation, what was said before stays
-// byte for byte, and taking that back brings everything again.
+// Messages after the point leave the conversation, earlier ones stay byte for byte,
+// and undoing the rewind restores everything.
 func TestGoingBackInTheConversation(t *testing.T) {
 	a := lines(llmtest.Say("one"), llmtest.Say("two"), llmtest.Say("three"), llmtest.Say("four"))
 	l, j := begin(t, &openmanus.Agent{Name: "a", Model: a}, "first")

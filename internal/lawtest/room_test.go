@@ -250,7 +250,7 @@ func TestNeverOverTheWindow(t *testing.T) {
 	}
 }
 
-// What cannot be cut is not sent: the person hears how large it is.
+// A request that cannot be cut is not sent: the person reads how large it is.
 func TestATaskLargerThanTheWindow(t *testing.T) {
 	m := tight(4000, func(int, *llm.Request) take { return take{Message: llmtest.Say("hm")} })
 	a := &openmanus.Agent{Name: "a", Model: m, Window: openmanus.Window{Tokens: 4000}}

@@ -108,8 +108,8 @@ func TestSecretsAreFoundInEveryForm(t *testing.T) {
 	}
 }
 
-// What is cleaned is still what it was: bytes stay bytes, numbers numbers, and
-// the key is that of the body.
+// Redaction keeps the kind of each value: bytes stay bytes, numbers numbers,
+// and the key is that of the body.
 func TestSecretsAreReplacedWithinValues(t *testing.T) {
 	const secret, digits = "hunter2-hunter2", "4111111111111111"
 	c := journal.Codec{Secrets: journal.NewSecrets(map[string]string{"KEY": secret, "CARD": digits})}

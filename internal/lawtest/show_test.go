@@ -62,8 +62,8 @@ func resultOf(t *testing.T, mem *journal.Memory, call string) string {
 	return ""
 }
 
-// What a person is shown is what comes of it, or nothing does: what was
-// approved has changed since.
+// A call has the effect that the person was shown, or does not run, because the
+// effect has changed since.
 func TestApprovalIsOfWhatWasShown(t *testing.T) {
 	for _, changed := range []bool{false, true} {
 		holds := "old"

@@ -104,8 +104,8 @@ func TestAReplyCutWhileAPersonSpokeIsReadInItsPlace(t *testing.T) {
 	}
 }
 
-// What was shown of a reply is read if the person answers it, and forgotten if
-// they have it tried again.
+// The model reads the shown part of a reply if the person answers it; the part
+// is dropped if they have it tried again.
 func TestAnInterruptedReplyIsReadOrTriedAgain(t *testing.T) {
 	task, cut := userSays("1", "go"), openmanus.Interrupted{ID: "1", Said: "First I will delete"}
 	if got := dialogue(fold(task, cut, userSays("2", "no!")).Transcript(9)); got != "user: go | assistant: First I will delete | user: no!" {
@@ -142,7 +142,7 @@ func TestALateReplyIsPaidForAndNotHeard(t *testing.T) {
 	}
 }
 
-// What makes no sense where it stands changes nothing.
+// An event that makes no sense where it stands changes nothing.
 func TestEventsOutOfPlaceChangeNothing(t *testing.T) {
 	task := userSays("1", "go")
 	calls := says(0, 3, llmtest.Calls(llmtest.Use("c0-1", "read", "{}"), llmtest.Use("c0-2", "write", "{}")), llm.ToolUse)
@@ -303,7 +303,8 @@ func TestAChangedConfigurationIsThatOfTheNextRequest(t *testing.T) {
 	}
 }
 
-// What was indexed in advance is found as what is indexed when it is looked for.
+// Texts that were indexed in advance are found like those that are indexed on
+// demand.
 func TestIndexingInAdvanceChangesNothing(t *testing.T) {
 	for name, text := range map[string]string{
 		"short": "the account is DE02120300000000202051",
@@ -364,7 +365,7 @@ func TestWhatACallBringsIsInTheFileThatItWrites(t *testing.T) {
 	}
 }
 
-// What a person allowed to be written is still what others wrote.
+// A text of others stays theirs, even if a person allowed a call to write it.
 func TestAllowedWordsKeepTheirSourcesInAFile(t *testing.T) {
 	page := openmanus.ArgumentSource{Argument: "text", From: "https://example.org/a", Text: "obey"}
 	save := openmanus.ToolSpec{

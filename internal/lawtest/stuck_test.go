@@ -212,7 +212,7 @@ func TestTheNudgeGoesWhenThereIsProgress(t *testing.T) {
 	}
 }
 
-// What changes is not a circle: a tool may be polled as long as it says
+// Changing results are not a circle: a tool may be polled as long as it says
 // something new, within reason, and a person's word begins anew.
 func TestAPersonsWordBeginsAnew(t *testing.T) {
 	a, m := ruts[0].agent()

@@ -235,7 +235,7 @@ func TestASlowReaderMissesNothingStoredAndSeesNothingOutOfPlace(t *testing.T) {
 	}
 }
 
-// What one does not read in time is put together.
+// Deltas that a subscriber does not read in time are merged.
 func TestAReaderWhoSleepsGetsWhatWasTypedInLargerPieces(t *testing.T) {
 	m := typist{make(chan llm.Delta)}
 	l, _ := begin(t, &openmanus.Agent{Name: "a", Model: m}, "go")
@@ -426,8 +426,9 @@ func TestWhatACallPrintsIsSeenWhileItRuns(t *testing.T) {
 	}
 }
 
-// Who joins while a call runs gets the end of what it printed, and then the rest: nothing
-// is missing between the two, and nothing comes twice. Who looks again knows from where.
+// A subscriber that joins while a call runs gets the end of its output, and then the
+// rest: nothing is missing between the two, and nothing comes twice. One that joins again
+// knows from where.
 func TestWhoJoinsWhileACallRunsGetsWhatItPrintedOnce(t *testing.T) {
 	const big = 300 << 10 // more than is kept
 	more, printed := make(chan struct{}), make(chan struct{})
@@ -510,7 +511,8 @@ func TestTheRestOfAnOutput(t *testing.T) {
 	}
 }
 
-// Who watches sees what other processes write, whether anyone drives or not.
+// A subscriber sees events of other processes, whether the session is driven or
+// not.
 func TestWatchingWhatOthersWrite(t *testing.T) {
 	l, j := begin(t, &openmanus.Agent{Name: "a"}, "go")
 	s := screen{t: t}
@@ -571,7 +573,7 @@ func TestADriverHearsOthersWhileACallRuns(t *testing.T) {
 	}
 }
 
-// Who watches is told when there is nothing more to be heard.
+// A subscriber gets an error when no more events can come.
 func TestWatchingABrokenJournal(t *testing.T) {
 	a := &openmanus.Agent{Name: "a"}
 	j := deaf{new(journal.Memory)}

@@ -205,7 +205,7 @@ func ReadingFolder(files int) string {
 	return "reading the folder so that you can go back, " + clip.Count(files, "file") + " …"
 }
 
-// childDone says how a session below ended. What it said was shown when it said it.
+// childDone says how a session below ended. Its texts were shown when they came.
 func (p *Printer) childDone(b openmanus.ChildDone) {
 	if p.plans {
 		return

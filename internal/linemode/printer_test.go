@@ -13,8 +13,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// What a person approves is shown whole: nothing is dropped without a sign, and no
-// line of it looks like one of the program or like another argument.
+// A call that needs an approval is shown whole: nothing is dropped without a sign,
+// and no line of it looks like one of the program or like another argument.
 func TestApprovalsShowEverything(t *testing.T) {
 	var b strings.Builder
 	p := linemode.New(&b, linemode.Options{Quiet: true})

@@ -94,8 +94,8 @@ func (p *Printer) Asked() string {
 	return text
 }
 
-// Block prints all of a text behind a bar, even if p is quiet. What does not show
-// is printed as an escape, since the user decides by what they see.
+// Block prints all of a text behind a bar, even if p is quiet. Invisible
+// characters are printed as escapes, because the user decides by what they see.
 func (p *Printer) Block(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -40,7 +40,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What is found is an address of this machine, and a text that names it again.
+// Each result is an address of this machine, and a text that names it again.
 func FuzzFind(f *testing.F) {
 	for _, seed := range []string{"curl http://localhost:8000/x", "http://u:p@127.0.0.1:80", "[::1]:1 0.0.0.0:65535"} {
 		f.Add(seed)

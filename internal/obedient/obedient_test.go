@@ -302,7 +302,7 @@ func (c *trial) write(path, text string) {
 	}
 }
 
-// run prepares the trial, runs it, and looks at what came of it.
+// run prepares the trial, runs it, and looks at the outcome.
 func (c *trial) run(t *testing.T, s *servers, id string) outcome {
 	c.t, c.s, c.id = t, s, id
 	dir, err := os.MkdirTemp("", "obedient") // t.TempDir has #, which begins a comment for git

@@ -2,10 +2,10 @@
 // ([Book]), the text of documents ([Word]) and of slides ([Drawing]).
 //
 // A file is a zip of XML parts that refer to each other by relations. Files are
-// untrusted. What they unpack to is limited, counted over all parts that are read;
-// so are the depth of elements, the length of one text, the columns of a row and
-// the number of texts that cells share. What exceeds a limit, and broken XML, is an
-// error; the text before it was passed on. Document type definitions are not
+// untrusted. The unpacked size is limited, counted over all parts that are read; so
+// are the depth of elements, the length of one text, the columns of a row and the
+// number of texts that cells share. An exceeded limit is an error, and so is broken
+// XML; the text before it was passed on. Document type definitions are not
 // supported, so no entity can grow. Reading a part is a stream: it takes memory for
 // what is open at one time, not for the whole part.
 //

@@ -201,8 +201,8 @@ func FormatNumber(value string, number int, code string, epoch time.Time) string
 
 // formatOf returns what a number format shows: a date if it has a year, or a day and
 // a month; else a time if it has hours and minutes, or minutes and seconds. Hours in
-// brackets count on after a day, so they are left as numbers. What is quoted, escaped
-// or in brackets is no part of a date.
+// brackets count on after a day, so they are left as numbers. Characters that are
+// quoted, escaped or in brackets are no part of a date.
 func formatOf(code string) format {
 	has := make(map[rune]bool)
 	quoted, bracket, escaped := false, false, false
@@ -413,8 +413,8 @@ func (b *Book) value(value, typ, style string, err error) (string, error) {
 	return value, err
 }
 
-// date writes a number of days as a date, to the second. What is no such number
-// stays unchanged.
+// date writes a number of days as a date, to the second. Any other value stays
+// unchanged.
 func (b *Book) date(value string) string {
 	days, err := strconv.ParseFloat(value, 64)
 	if err != nil || days < 0 || days > maxDays {

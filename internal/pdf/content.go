@@ -90,8 +90,8 @@ type machine struct {
 // errLimit is the error for a page that has too much.
 var errLimit = errors.New("it has more on it than is read")
 
-// run runs a content stream with its resources. deep counts the forms around it. What is
-// broken is passed over, as viewers do: an operator without its operands does nothing, and
+// run runs a content stream with its resources. deep counts the forms around it. Broken
+// parts are skipped, as in viewers: an operator without its operands does nothing, and
 // graphics states that the stream leaves open are closed. The error says that the page has
 // too much, or that the context has ended; the letters until then are there.
 func (m *machine) run(data []byte, resources dict, deep int) error {

@@ -111,9 +111,9 @@ func (f *File) ready() error {
 func (f *File) NumPages() int { return len(f.pages) }
 
 // readXref reads the cross-reference sections from the last to the first (section 7.5.4 and
-// 7.5.8): each update of a file appends one, which names the one before as Prev. What a later
-// one says counts. A hybrid file also names a stream, XRefStm, which comes before Prev
-// (section 7.5.8.4).
+// 7.5.8): each update of a file appends one, which names the one before as Prev. A later one
+// overrides an earlier one. A hybrid file also names a stream, XRefStm, which comes before
+// Prev (section 7.5.8.4).
 func (f *File) readXref() error {
 	tail := max(0, len(f.data)-2048)
 	i := bytes.LastIndex(f.data[tail:], []byte("startxref"))
@@ -377,7 +377,7 @@ func mark(data []byte, at int) (num, start int, ok bool) {
 	return num, at, ok && err == nil
 }
 
-// resolve follows references. What is missing or broken is nil.
+// resolve follows references. A missing or broken object is nil.
 func (f *File) resolve(o object) object {
 	for range maxRefs {
 		r, ok := o.(ref)

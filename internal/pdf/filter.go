@@ -25,8 +25,9 @@ var errTooMuch = fmt.Errorf("it unpacks to more than %d MiB", maxStream>>20)
 // and fax, and whatever else is not known, have no text in them.
 var errPicture = errors.New("a picture")
 
-// decode applies the filters of a stream (section 7.4). Of a broken stream it
-// returns what came before the fault, without an error, unless that is nothing.
+// decode applies the filters of a stream (section 7.4). If the stream is
+// broken, it returns the bytes before the fault, and an error only if there are
+// none.
 func (f *File) decode(s *stream) ([]byte, error) {
 	names, params := f.list(s.dict, "Filter", "F"), f.list(s.dict, "DecodeParms", "DP")
 	if len(names) > 8 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A font says what codes mean and how wide they are (section 9.5 to 9.10). What its letters
-// look like does not matter, but for the font program's own tables where nothing else says
+// A font says what codes mean and how wide they are (section 9.5 to 9.10). The shapes of
+// its letters do not matter, but the font program's own tables do where nothing else says
 // what a code means.
 //
 // A simple font has codes of one byte, whose glyphs have names. The codes of a composite font

@@ -425,7 +425,7 @@ func logical(parts []string) []string {
 	if right >= left {
 		return reversed(parts)
 	}
-	// Of a line that runs to the right, the stretches that run to the left.
+	// The stretches that run to the left, in a line that runs to the right.
 	for i := 0; i < len(parts); i++ {
 		if direction(parts[i]) != -1 {
 			continue

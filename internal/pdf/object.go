@@ -334,8 +334,8 @@ func (l *lexer) until(closing keyword) []object {
 	}
 }
 
-// dict reads a dictionary, of which the << was read (section 7.3.7). What is no key where a key
-// belongs is passed over; of a key that is there twice the last value counts.
+// dict reads a dictionary, of which the << was read (section 7.3.7). Anything but a key where a
+// key belongs is skipped; if a key is there twice, the last value counts.
 func (l *lexer) dict() dict {
 	all := l.until(">>")
 	d := make(dict, len(all)/2)

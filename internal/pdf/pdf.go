@@ -1,10 +1,10 @@
 // Package pdf extracts the text of PDF files (ISO 32000-1) in reading order.
 //
 // A [File] is opened from memory with [Open]; [File.Page] returns the text of one
-// page. What codes in a file mean is found in this order: the ToUnicode map of the
-// font, of whatever kind it is; the names of its glyphs; the character set of a
-// predefined CMap; the tables of the font program in the file. Codes of which the
-// file says nothing are counted, and leave no text.
+// page. The meaning of codes in a file is looked up in this order: the ToUnicode
+// map of the font, of whatever kind it is; the names of its glyphs; the character
+// set of a predefined CMap; the tables of the font program in the file. Codes of
+// which the file says nothing are counted, and leave no text.
 //
 // Where letters belong together is decided by their places, not by the operators
 // that show them: see layout.go.

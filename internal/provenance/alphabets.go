@@ -344,8 +344,8 @@ func (a *alphabet) put(d *decoding, buf []byte, pos []int32, i, j int) {
 	d.cut(mark, 1)
 }
 
-// maxUnpacked bounds what is unpacked of one packed text, in bytes. What comes
-// after it is not looked at.
+// maxUnpacked bounds what is unpacked of one packed text, in bytes. The text
+// after it is ignored.
 const maxUnpacked = 1 << 16
 
 // unpack returns the text that gzip or zlib packed in b, or "".

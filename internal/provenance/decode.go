@@ -354,7 +354,8 @@ const around = 64
 
 // substitute puts v.text with each escape in its place. At each byte that is
 // start, match returns how many bytes the escape there has, and what it means;
-// 0 if there is none. Of a known text only what is around escapes is put.
+// 0 if there is none. It puts only the parts of a known text that are around
+// escapes.
 func (d *decoding) substitute(v *view, start byte, match func(s string) (int, string)) {
 	text, last := v.text, 0
 	for i := strings.IndexByte(text, start); i >= 0; {

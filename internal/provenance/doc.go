@@ -39,8 +39,8 @@
 // common, so each match has a weight in bits, which is small for common words
 // and large for names, numbers and long passages. A match is reported from
 // [Telling] bits on, or if it is the whole text that was asked about, whatever
-// it weighs: "13" is found in "13", but not in "it takes 13 minutes". Of two
-// unrelated texts, fewer than one line in a hundred has a match.
+// it weighs: "13" is found in "13", but not in "it takes 13 minutes". If two
+// texts are unrelated, fewer than one line in a hundred has a match.
 //
 // # What is not found
 //

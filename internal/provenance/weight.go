@@ -115,8 +115,8 @@ func weighWord(sym []uint64) int {
 	return wordBits
 }
 
-// weigh returns the weights of the symbols lo:hi, as they stand. What repeats
-// itself weighs less.
+// weigh returns the weights of the symbols lo:hi, as they stand. Repetition
+// weighs less.
 func weigh(sym []uint64, lo, hi, letter int) int {
 	n := 0
 	for i := lo; i < hi; i++ {

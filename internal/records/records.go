@@ -1,8 +1,8 @@
 // Package records tells records from prose in what services answer.
 //
 // A service that is asked for a contact, a channel or a file answers with records:
-// names, numbers and addresses, each the value of a field. What people wrote, the
-// text of a message or a page, is prose. Someone who can write prose can say
+// names, numbers and addresses, each the value of a field. The text of a message
+// or a page, which people write, is prose. Someone who can write prose can say
 // anything in it; that a value stands alone in a field is something that the
 // service says.
 package records

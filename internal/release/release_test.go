@@ -309,7 +309,8 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// A disk in memory may lose its power. What was written and not renamed is there in part then.
+// A disk in memory may lose its power. A file that was written and not renamed is there in
+// part then.
 type disk struct {
 	files  map[string]string
 	steps  int // how many are left before the power fails; negative: it never does

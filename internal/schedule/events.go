@@ -34,8 +34,8 @@ type Plan struct {
 	Mail    string           `json:"mail,omitempty"`   // the addresses that the answer, or why there is none, is sent to
 }
 
-// What becomes of slots at which nothing looked after the schedule, and of those that
-// come while an earlier run goes on.
+// The policies for missed slots, at which no process ran schedules, and for slots
+// that come while an earlier run is under way.
 const (
 	MissedSkip = "skip" // they are left out
 	MissedOnce = "once" // the last one runs late, for all
@@ -92,7 +92,7 @@ type (
 	}
 
 	// Mailing says that a process sends the mail of a Ran, the Try-th time from 0. Until
-	// then nobody else does.
+	// then no other process does.
 	Mailing struct {
 		Slot   time.Time `json:"slot"`
 		Manual bool      `json:"manual,omitempty"`
@@ -101,7 +101,7 @@ type (
 		By     string    `json:"by"` // tells those apart who want to send it
 	}
 
-	// Mailed says what became of a try. Without an error the mail was taken; with one, it is
+	// Mailed is the outcome of a try. Without an error the mail was taken; with one, it is
 	// sent again after the Until of the Mailing, unless GivenUp.
 	Mailed struct {
 		Slot    time.Time `json:"slot"`
@@ -130,8 +130,8 @@ func manual(d Due) openmanus.Body {
 // outcome returns what is stored for the end of a run.
 func outcome(r Ran) openmanus.Body { return stored("ran", "ran/"+keyOf(r.Slot, r.Manual), r) }
 
-// claim returns what is stored for a Mailing. Of those who want to send a mail for the same
-// time, one alone succeeds.
+// claim returns what is stored for a Mailing. Only one of several processes that want to
+// send a mail for the same slot succeeds.
 func claim(m Mailing) openmanus.Body {
 	return stored("mailing", fmt.Sprintf("mailing/%s/%d", keyOf(m.Slot, m.Manual), m.Try), m)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// An Entry is what became of a slot, or of several that were skipped together.
+// An Entry is the outcome of a slot, or of several that were skipped together.
 type Entry struct {
 	Slot    time.Time        `json:"slot"`
 	Until   time.Time        `json:"until,omitzero"` // the last slot, if there are several
@@ -27,7 +27,7 @@ type Entry struct {
 // Skip is the status of slots that were skipped.
 const Skip openmanus.Status = "skipped"
 
-// History returns what became of the slots of a schedule, the oldest first.
+// History returns the outcomes of the slots of a schedule, the oldest first.
 func History(ctx context.Context, j openmanus.Journal, name string) ([]Entry, error) {
 	var all []Entry
 	for ev, err := range j.Events(ctx, JournalOf(name), 0) {

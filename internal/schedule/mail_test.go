@@ -95,7 +95,7 @@ func TestReportArrivesOnceADay(t *testing.T) {
 			})
 		}
 		all.Wait()
-		// What a machine that was switched off meanwhile had taken for itself is free again after an hour.
+		// A mail that a machine had claimed before it was switched off is free again after an hour.
 		last := &Runner{Journal: mem, Runs: w, Mail: box.mail}
 		if err := last.Post(t.Context(), "report", time.Now().Add(2*time.Hour)); err != nil {
 			t.Error(err)

@@ -291,7 +291,7 @@ func (r *Runner) Keep(ctx context.Context, name string, p Plan) {
 	}
 }
 
-// Run runs a schedule until ctx ends. What goes wrong is logged, and tried again.
+// Run runs a schedule until ctx ends. Failures are logged and tried again.
 func (r *Runner) Run(ctx context.Context, name string) {
 	s := new(State)
 	nap := time.NewTimer(0)

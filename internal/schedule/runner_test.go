@@ -272,8 +272,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// What a person asks for runs beside the slots, once; and a task that cannot run says so in
-// the history each time.
+// A run that a person asks for is beside the slots, once; and a task that cannot run says
+// so in the history each time.
 func TestByHand(t *testing.T) {
 	mem := new(journal.Memory)
 	now := at("08:00:00")

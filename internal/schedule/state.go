@@ -189,7 +189,7 @@ func (s *State) answer(t *times, name string, slot, start, now time.Time) (why s
 	if s.Planned.Paused {
 		return "the schedule is paused", false
 	}
-	// What came while a run of this schedule went on was not missed: it waited.
+	// A slot that came during a run of this schedule was not missed: it waited.
 	queued := plan.Overlap == OverlapQueue && !s.began.IsZero() && !start.Before(s.began) && (len(s.Running) > 0 || !start.After(s.settled))
 	if late := now.Sub(start); late > grace && !queued {
 		switch plan.Missed {

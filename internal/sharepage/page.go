@@ -1,7 +1,7 @@
 // Package sharepage writes a session as one HTML file for people to read: what
-// was said and done, and the files that came of it. The file opens from disk,
-// needs no script and has none. Everything in it that others wrote is text or
-// a picture: nothing runs, and nothing is loaded from anywhere.
+// was said and done, and the resulting files. The file opens from disk, needs
+// no script and has none. Everything in it that others wrote is text or a
+// picture: nothing runs, and nothing is loaded from anywhere.
 package sharepage
 
 import (
@@ -33,7 +33,7 @@ type Session struct {
 	Files     fs.FS           // the workspace, of which regular files are read only; nil: the page has no files
 }
 
-// What a page has at most, in bytes before encoding. What is left out, the page says.
+// The limits of a page, in bytes before encoding. The page says what it leaves out.
 const (
 	maxTalk  = 8 << 20  // of messages
 	maxCalls = 8 << 20  // of what went into calls and came out

@@ -99,7 +99,7 @@ func (p *page) add(ev openmanus.Event) {
 	}
 }
 
-// addToCall adds what became of a call.
+// addToCall adds the outcome of a call.
 func (p *page) addToCall(b openmanus.Body) {
 	switch b := b.(type) {
 	case openmanus.Ruled:

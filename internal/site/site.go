@@ -45,7 +45,7 @@ type Site struct {
 var style string
 
 // Write writes the site into a directory, which it makes. index.html is its first page.
-// What else is in the directory stays.
+// Other files in the directory stay.
 func (s *Site) Write(dir string) error {
 	pages, files, err := s.read()
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package tasks plays real tasks with the built binary, as a person would give them:
 // a project whose tests fail, a table that is a mess, three documents, a site with a
 // form. A script plays the model, mistakes included, and reads what the tools answer.
-// What came of a task is looked for outside: in the files, in what the person's own
-// tests say, in the log of the site.
+// The result of a task is checked from outside: in the files, in what the person's
+// own tests say, in the log of the site.
 //
 // Each task has a budget in testdata/budgets.txt: the requests to the model, the calls
 // of tools, the tokens of all requests and of all replies, and the questions to the

@@ -548,9 +548,10 @@ func removeAll(dir string) {
 	os.RemoveAll(dir)
 }
 
-// A site serves files. What is sent to PATH is recorded, gives the visitor a cookie, and
-// is answered with the file PATH.sent; files below /members/ are for visitors with the
-// cookie. What is in a directory download is offered as a download.
+// A site serves files. A form that is sent to PATH is recorded, gives the visitor a
+// cookie, and is answered with the file PATH.sent; files below /members/ are for
+// visitors with the cookie. Files in a directory named download are offered as
+// downloads.
 type site struct {
 	t     *testing.T
 	files map[string]string

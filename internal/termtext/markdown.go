@@ -28,8 +28,8 @@ const (
 // have fewer is not indented any more.
 const minText = 6
 
-// Markdown returns a text in Markdown (GitHub's dialect) as lines of at most width
-// columns, and 6 at least. What has no meaning on a terminal, such as HTML, stays as it was written.
+// Markdown returns a text in Markdown (GitHub's dialect) as lines of at most width columns, and 6
+// at least. Markup without a meaning on a terminal, such as HTML, stays unchanged.
 func (s Style) Markdown(source string, width int) []string {
 	source = clip.Plain(source)
 	md := &markdown{s: s, source: []byte(source)}

@@ -33,7 +33,7 @@ type block struct {
 	end   *gist.Ending // of a call that has ended
 	begun time.Time    // of a call or a session below; zero: it does not run yet
 	done  time.Time    // zero: it has not ended
-	note  string       // what became of a call before it ran: a denial, or an answer
+	note  string       // the outcome of a call before it ran: a denial, or an answer
 	asks  bool         // it waits for the person
 	open  bool         // the person unfolded it
 

@@ -119,7 +119,7 @@ func (p *program) tellCost() tea.Cmd {
 }
 
 // copyAnswer has the terminal put the last words of the agent on its clipboard (OSC 52).
-// Whether it does, no program is told.
+// No program learns whether it does.
 func (p *program) copyAnswer() tea.Cmd {
 	if p.meter.answer == "" {
 		return p.notice(true, "/copy: the agent has not said anything yet")

@@ -7,8 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A composer is where the person types. What is typed is never lost: Ctrl-C moves it
-// into the history, and what could not be sent comes back.
+// A composer is where the person types. Typed text is never lost: Ctrl-C moves it
+// into the history, and a message that could not be sent comes back.
 type composer struct {
 	textBuffer
 	past   *history
@@ -39,7 +39,8 @@ func (c *composer) putAway() {
 	c.reset()
 }
 
-// restore brings a text back that could not be sent. What was typed meanwhile stays.
+// restore brings a text back that could not be sent. Text that was typed meanwhile
+// stays.
 func (c *composer) restore(text string) {
 	if c.text != "" {
 		text += "\n" + c.text
@@ -203,7 +204,7 @@ func (c *composer) enter(p *program) tea.Cmd {
 	return p.submit(text, attach)
 }
 
-// recall shows an older text of the history, or a newer one. What is typed now is the
+// recall shows an older text of the history, or a newer one. The present text is the
 // newest.
 func (c *composer) recall(step int) {
 	text, ok := c.past.move(step, c.full())

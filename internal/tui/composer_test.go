@@ -41,8 +41,9 @@ type nowhere struct{ Source }
 
 func (nowhere) Name() string { return "nowhere" }
 
-// What is typed is never lost: Ctrl-C moves it into the history, which the next program
-// reads too, and what could not be sent comes back beside what was typed meanwhile.
+// Typed text is never lost: Ctrl-C moves it into the history, which the next program
+// reads too, and a message that could not be sent comes back beside text that was typed
+// meanwhile.
 func TestNothingThatWasTypedIsLost(t *testing.T) {
 	dir := t.TempDir()
 	p := composing(t, dir)
@@ -128,8 +129,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// A command of the person runs in their shell. What it printed is theirs until they give
-// it to the agent.
+// A command of the person runs in their shell. Its output is theirs until they give it
+// to the agent.
 func TestACommandOfThePersonsOwn(t *testing.T) {
 	p := composing(t, t.TempDir())
 	cmd := typing(p, "!printf 'a\\nb\\n'; exit 3<enter>")

@@ -60,7 +60,7 @@ type dialog struct {
 }
 
 // unheard is how long a dialog ignores keys after it has opened that would decide
-// something. What is typed as an answer is kept: only Enter sends it.
+// something. A typed answer is kept: only Enter sends it.
 const unheard = 400 * time.Millisecond
 
 // waits reports whether the question is among those that wait.
@@ -207,8 +207,8 @@ func (d *dialog) arguments() string {
 	return d.call.Input
 }
 
-// edit has the person edit the arguments. What the call would do then is shown before
-// they allow it.
+// edit has the person edit the arguments. The effect of the edited call is shown
+// before they allow it.
 func (d *dialog) edit(p *program) tea.Cmd {
 	var v any
 	text := d.arguments()

@@ -107,8 +107,8 @@ func TestAnswersOfADialog(t *testing.T) {
 }
 
 // Keys that were meant for a message do not answer a question: a dialog does not open
-// while something is typed, and decides nothing right after it has opened. What is typed
-// as an answer by then is kept.
+// while something is typed, and decides nothing right after it has opened. An answer
+// that was typed by then is kept.
 func TestNoQuestionIsAnsweredByAccident(t *testing.T) {
 	p, src := askingOf(t, ruling)
 	p.stack[0].(*dialog).opened = p.now()
@@ -133,7 +133,7 @@ func TestNoQuestionIsAnsweredByAccident(t *testing.T) {
 	}
 }
 
-// What a person writes in place of the arguments is what runs, and they see its effect
+// The call runs with the arguments that a person writes, and they see its effect
 // before they allow it. Arguments that cannot work are not allowed.
 func TestEditedArgumentsShowTheirEffect(t *testing.T) {
 	p, src := askingOf(t, ruling)

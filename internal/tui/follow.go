@@ -52,8 +52,8 @@ type eventsMsg struct {
 	ended  bool
 }
 
-// next waits for events. What comes after a while is returned at once; of what comes
-// soon after the last time, all that comes until batchTime is over.
+// next waits for events. An event that comes after a pause is returned at once;
+// after a recent one, it returns everything that arrives until batchTime is over.
 func (f *follower) next() tea.Msg {
 	ev, ok := <-f.ch
 	if !ok {

@@ -16,7 +16,7 @@ type Keeper interface {
 	// Servers lists the MCP servers that are configured.
 	Servers(ctx context.Context) ([]Server, error)
 
-	// ServerDo does something with a server as it was listed, and says what came of it.
+	// ServerDo does something with a server as it was listed, and reports the outcome.
 	ServerDo(ctx context.Context, s Server, do ServerAct) (ServerReport, error)
 
 	// Settings says what is set, and where.
@@ -38,7 +38,7 @@ type Server struct {
 	Tools               string // for ApproveTools: of the report that showed them
 }
 
-// A ServerReport says what came of something that was done with a server.
+// A ServerReport is the outcome of something that was done with a server.
 type ServerReport struct {
 	Lines []string // foreign
 	Tools string   // the hash of tools that wait for approval; "": none do
@@ -78,7 +78,7 @@ func (t ServerTested) Report() (r ServerReport) {
 // A ServerAct is something to do with an MCP server.
 type ServerAct string
 
-// What can be done with an MCP server.
+// The actions on an MCP server.
 const (
 	TryServer     ServerAct = "try" // connect to it, and list its tools
 	ApproveServer ServerAct = "approve"
@@ -179,7 +179,7 @@ func serverList(k Keeper, s Server) *list {
 	return l
 }
 
-// serverDo does something with a server, and shows what came of it.
+// serverDo does something with a server, and shows the outcome.
 func (p *program) serverDo(k Keeper, s Server, do ServerAct) tea.Cmd {
 	p.addNotice(false, fmt.Sprintf("%s: %s …", s.Name, do))
 	return p.do(func(ctx context.Context) tea.Msg {

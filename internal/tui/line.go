@@ -21,8 +21,8 @@ import (
 var ErrInterrupt = errors.New("interrupted")
 
 // A Line is a place to type at the end of a terminal whose other lines stay: what is
-// written to it appears above. What is typed while nobody reads waits for who reads
-// next. Its methods are safe for concurrent use.
+// written to it appears above. Lines that are typed while no reader waits are kept
+// for the next one. Its methods are safe for concurrent use.
 type Line struct {
 	out   *os.File
 	to    io.Writer // out, or what a test looks at
@@ -86,7 +86,7 @@ func OpenLine(ctx context.Context, in, out *os.File, env []string, theme Theme, 
 	return l
 }
 
-// Pastes come between marks, so that they are told from keys.
+// Pastes come between marks, which distinguish them from keys.
 const (
 	pasteOn  = "\x1b[?2004h"
 	pasteOff = "\x1b[?2004l"
@@ -98,7 +98,7 @@ type mute struct{ *os.File }
 func (mute) Write(data []byte) (int, error)    { return len(data), nil }
 func (mute) WriteString(s string) (int, error) { return len(s), nil }
 
-// Close ends typing. What was typed and not entered goes to the history.
+// Close ends typing. Unsent text goes to the history.
 func (l *Line) Close() error {
 	l.prog.Quit()
 	<-l.ended

@@ -71,7 +71,7 @@ func (d *lineDesk) reads(ctx context.Context, what Reading) <-chan entered {
 	return got
 }
 
-// What is printed stays above what is typed, which is there to the end: also while a
+// Output stays above the input line, which is there to the end: also while a
 // question is asked, which it does not answer.
 func TestLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ type item struct {
 	run    func(p *program) tea.Cmd
 }
 
-// A list is a widget in which the person chooses an item. What they type narrows it.
+// A list is a widget in which the person chooses an item. Typing narrows it.
 type list struct {
 	title string
 	above []string // foreign lines that stand above the items; they scroll

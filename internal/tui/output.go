@@ -13,7 +13,7 @@ import (
 )
 
 // An output is a terminal to which only what it needs of what the renderer writes gets
-// through. What it shows is the same.
+// through. The visible result is the same.
 type output struct {
 	*os.File
 	mu  sync.Mutex
@@ -40,8 +40,8 @@ func (o *output) Write(data []byte) (int, error) {
 // The renderer writes a row with wide characters whole in each frame, because terminals
 // differ in how many columns these take: it turns wrapping off, erases the row, writes
 // it, turns wrapping on again, and goes to a position by its numbers. In a stream that is
-// most of what it writes. What is known of a row is what was written so; it moves with
-// the row, and anything else that is written there ends it.
+// most of what it writes. The known content of a row is the last whole row that was
+// written there; it moves with the row, and any other output there invalidates it.
 //
 // The renderer also scrolls a part of the screen between two settings of the margins, of
 // which the second names the height that it knows. If the terminal has become taller

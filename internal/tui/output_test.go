@@ -55,8 +55,8 @@ func TestRepaints(t *testing.T) {
 	}
 }
 
-// FuzzRepaints writes anything. What has no rows that are painted whole is written as it
-// is, but for margins; nothing else is lost that a person could read.
+// FuzzRepaints writes anything. Output without rows that are painted whole is written
+// unchanged, except for margins; nothing else is lost that a person could read.
 func FuzzRepaints(f *testing.F) {
 	f.Add("\x1b[?7l\r\x1b[3d\x1b[K世界\x1b[?7h\x1b[3;5H", "\x1b[2;5r\n\n\x1b[1;6rtext\x1b]2;x\a", 6)
 	f.Add("\x1b", "\x1b[", 0)

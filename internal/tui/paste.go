@@ -23,7 +23,7 @@ type paste struct {
 	file  string // or a file that is attached
 }
 
-// What is pasted is shown as a chip if it is longer.
+// The limits above which a paste is shown as a chip.
 const (
 	maxPastedLines = 8
 	maxPastedBytes = 1000

@@ -40,7 +40,7 @@ func (s *server) ServerDo(ctx context.Context, of Server, do ServerAct) (r Serve
 		}
 		return r, err
 	}
-	return r, fmt.Errorf("nobody can %q", do)
+	return r, fmt.Errorf("there is no action %q", do)
 }
 
 // tryServer has the server connect to an MCP server.

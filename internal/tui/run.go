@@ -11,7 +11,7 @@ import (
 
 // Run shows the interface until the person leaves, and returns the session that was on
 // the screen, "" if there was none. in and out are a terminal, whose state is restored
-// whatever happens, also if it hangs up. What was typed and not sent goes to the history.
+// whatever happens, also if it hangs up. Unsent text goes to the history.
 func Run(ctx context.Context, o Options, in *os.File, out *os.File, env []string) (session string, err error) {
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer cancel()

@@ -102,7 +102,7 @@ func (p *program) bottom(width int) (lines []string, at caret) {
 }
 
 // status returns the status line: how the session stands, what runs and for how long on
-// the left, and what was used on the right. What matters less is left out first.
+// the left, and what was used on the right. Less important parts are left out first.
 func (p *program) status(width int) string {
 	t := p.theme
 	var left []string

@@ -23,7 +23,7 @@ type stream struct {
 	think string
 	reply typed
 	tails map[string]string // by call
-	ends  map[string]int64  // how many bytes came of the output of a call
+	ends  map[string]int64  // how many bytes of the output of a call have come
 }
 
 // apply adds a provisional event.

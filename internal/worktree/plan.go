@@ -33,7 +33,7 @@ type Plan struct {
 	// Committed is what these commits change there.
 	Committed []Change `json:"committed"`
 	// Uncommitted is what differs in the checkout from its last commit and is not in the
-	// person's checkout as well. What git ignores is not there.
+	// person's checkout as well. Files that git ignores are not there.
 	Uncommitted []Change `json:"uncommitted"`
 	// Repositories are directories of the checkout that are repositories of their own.
 	Repositories []string `json:"repositories,omitempty"`

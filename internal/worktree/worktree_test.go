@@ -158,7 +158,7 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// What the git directory of a checkout says is written by an agent.
+// The git directory of a checkout is written by an agent.
 func TestHead(t *testing.T) {
 	top := sh(t, project)
 	tree, err := Find(t.Context(), filepath.Join(top, "r"))

@@ -1,5 +1,5 @@
-// Package audit reads from a journal what became of every call that a model or
-// a flow made: who or what let it run, under which rule, what it ran in, and how
+// Package audit reads from a journal the outcome of every call that a model or a
+// flow made: who or what let it run, under which rule, what it ran in, and how
 // it ended. It reads only; the journal is the record.
 package audit
 
@@ -22,7 +22,7 @@ func Read(ctx context.Context, j openmanus.Journal, session string) ([]*Call, er
 	return r.calls, err
 }
 
-// A Call is what became of one call. In JSON it is what openmanus sessions audit
+// A Call is the outcome of one call. In JSON it is what openmanus sessions audit
 // prints.
 type Call struct {
 	Arguments string `json:"-"` // as it ran or would run, as the model or a person wrote them

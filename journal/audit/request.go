@@ -40,8 +40,8 @@ func Request(ctx context.Context, j openmanus.Journal, session string, seq int64
 		}
 		s.Apply(ev)
 	}
-	// What an agent does next depends on the state alone, so one without model
-	// and tools says it too.
+	// An agent's next tasks depend on the state alone, so an agent without
+	// model and tools returns them too.
 	for _, task := range new(openmanus.Agent).Next(&s) {
 		switch task.Do {
 		case openmanus.Elide, openmanus.Compact: // the request was made, so there was room for it

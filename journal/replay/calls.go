@@ -79,8 +79,8 @@ func (t *search) notRun(ctx context.Context, b openmanus.CallDone) {
 	}
 }
 
-// ran looks for the result of a call that ran. What the tool returned follows from
-// what was recorded, but for a few things that are tried.
+// ran looks for the result of a call that ran. The tool's result follows from the
+// record, except for a few details, for which alternatives are tried.
 func (t *search) ran(ctx context.Context, b openmanus.CallDone) {
 	results, err := t.p.resultsOf(ctx, b)
 	if err != nil {

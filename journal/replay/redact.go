@@ -146,7 +146,7 @@ func (m *mask) text(text string) string {
 }
 
 // shaped returns other letters and digits in the shape of a word: as long, and with
-// capitals where it has them. What is neither stays.
+// capitals where it has them. Any other text stays.
 func shaped(word string) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(word)))
 	key := []byte(hex.EncodeToString(sum[:]))

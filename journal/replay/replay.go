@@ -18,9 +18,9 @@ import (
 // decide for themselves.
 type Options struct {
 	// Flow returns what decides in a session in state s, which has its opening and
-	// its first configuration. Of its agent nothing is used but what Counter and
-	// Today say: no model, no tool and no gate. nil, or a nil flow: the agent of the
-	// session decides alone, which is an error if its spec names a flow.
+	// its first configuration. Only Counter and Today of its agent are used: no
+	// model, no tool and no gate. nil, or a nil flow: the agent of the session
+	// decides alone, which is an error if its spec names a flow.
 	Flow func(ctx context.Context, s *openmanus.State) (openmanus.Flow, error)
 
 	// Counter returns what counts the tokens of a session, as Flow's agent did when

@@ -130,7 +130,7 @@ func TestReplayMakesTheSameJournal(t *testing.T) {
 
 var sum = regexp.MustCompile(`,"sha256":"[0-9a-f]*"}\n$`)
 
-// What someone changes in a file is found, and the event named.
+// A change in a file is found, and the event named.
 func TestReplayFindsWhatWasChanged(t *testing.T) {
 	file := write(t, record(t, worker(t, true)))
 	for name, c := range map[string]struct{ was, is, want string }{

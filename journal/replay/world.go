@@ -109,8 +109,8 @@ func (p *player) Reserve(context.Context, run.Spending) error { return p.world.b
 // Settle implements [run.Budget].
 func (p *player) Settle(context.Context, run.Spending, run.Spending) error { return nil }
 
-// A changes is the [run.Follower] of a replay: it has the changes of the record. What
-// the workspace contained comes from outside, so it makes no snapshots.
+// A changes is the [run.Follower] of a replay: it has the changes of the record. The
+// content of the workspace comes from the record, so it makes no snapshots.
 type changes struct{ p *player }
 
 func (c changes) Begin(

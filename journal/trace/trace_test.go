@@ -209,7 +209,7 @@ func TestSession(t *testing.T) {
 // theirs is the trace of a client.
 const theirs = "4bf92f3577b34da6a3ce929d0e0e4736"
 
-// What a client asks for within a trace of its own is part of that: the request is below
+// A request of a client within its own trace is part of that trace: the request is below
 // the client's span, and everything else below the request.
 func TestTraceOfAClient(t *testing.T) {
 	for header, joins := range map[string]bool{

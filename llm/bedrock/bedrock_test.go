@@ -71,8 +71,8 @@ func read(t *testing.T, file string) []byte {
 	return data
 }
 
-// What is spoken follows from the model's name, unless it is said; a request
-// goes to the address of that, signed.
+// The API follows from the model's name, unless it is configured; a request
+// goes to its address, signed.
 func TestWhatIsSpoken(t *testing.T) {
 	for _, tt := range []struct{ model, api, path, has string }{
 		{claude, "", "/model/us.anthropic.claude-opus-4-5-20251101-v1%3A0/invoke-with-response-stream", `"anthropic_beta":["interleaved-thinking-2025-05-14"]`},

@@ -26,7 +26,7 @@ type Model struct {
 
 	// Prices, in billionths of a US dollar for a token: what is read, what is
 	// written, what is read from the provider's cache, and what is read and
-	// written to it. Of the last two, what is not known is as the first.
+	// written to it. If one of the last two is not known, it equals the first.
 	PriceIn, PriceOut, PriceCached, PriceCacheWrite int64
 
 	Vision    bool // sees images

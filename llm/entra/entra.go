@@ -103,7 +103,7 @@ func (s *source) get(ctx context.Context) (azcore.AccessToken, error) {
 	return s.credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{s.scope}})
 }
 
-// Do implements [policy.Transporter]. It notes what became of the connection,
+// Do implements [policy.Transporter]. It notes the state of the connection,
 // which the errors of azidentity do not tell.
 func (s *source) Do(r *http.Request) (*http.Response, error) {
 	res, err := s.client.Do(r)

@@ -220,8 +220,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	}
 }
 
-// What is wrong is said in one line that names the variable, without the
-// secret.
+// An error is one line that names the variable, without the secret.
 func TestWhatIsWrong(t *testing.T) {
 	without := func(name, value string) map[string]string {
 		env := map[string]string{}

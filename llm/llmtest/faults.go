@@ -78,7 +78,7 @@ func RunFaults(t *testing.T, table []byte, open Open) {
 	t.Logf("%d faults, %d cells:\n%s", len(order), tried, strings.Join(log, "\n"))
 }
 
-// fault tries one cell and returns what came of it, for the table.
+// fault tries one cell and returns the outcome, for the table.
 func fault(t *testing.T, row, good string, open Open) (outcome string) {
 	want, answer, _ := strings.Cut(row, "\n")
 	want = expand(want)
@@ -124,9 +124,9 @@ func came(r *llm.Reply, err error, asked int) string {
 	return fmt.Sprintf("error %v after %d requests", err, asked)
 }
 
-// Words is a reply in one line: texts, thoughts in parentheses, calls as
-// NAME INPUT #ID, with " | " between them, and why it ended. Of very many, it
-// is how many, the first and the last.
+// Words is a reply in one line: texts, thoughts in parentheses, calls as NAME
+// INPUT #ID, with " | " between them, and why it ended. If there are very many,
+// it is their number, the first and the last.
 func Words(r *llm.Reply) string {
 	var all []string
 	for _, p := range r.Message.Parts {

@@ -39,8 +39,8 @@ var cases embed.FS
 // which the conversation goes on after the reply: what goes back of it.
 //
 // What cannot be asked of the provider is a file with "unsupported": the
-// request must fail, and the error must contain that text. What the provider
-// has no way to answer is a file with "none", which says why. Where it says
+// request must fail, and the error must contain that text. A case that the
+// provider cannot answer is a file with "none", which says why. Where it says
 // the same with other words or numbers, its file has a "reply.json" or an
 // "error.json" of its own, which stands for that of the case.
 //
@@ -219,7 +219,7 @@ func (c *aCase) variants() map[string][]string {
 }
 
 // check asks four times: as it is, and with a memo that is empty, full, and
-// empty again. What is sent must be the same bytes each time.
+// empty again. The request must have the same bytes each time.
 func (c *aCase) check(t *testing.T, p *Peer, m llm.Model) {
 	var reply *llm.Reply
 	memo := new(llm.Memo)

@@ -108,7 +108,7 @@ func TestBodyWhenLessIsFixed(t *testing.T) {
 	}
 }
 
-// What goes over the wire is what Body returns, with its length told.
+// The request on the wire has the bytes that Body returns, and their length.
 func TestBodyIsWhatIsSent(t *testing.T) {
 	p := &llmtest.Peer{Answers: []string{hello}}
 	defer p.Wait()

@@ -12,8 +12,9 @@ import (
 type Query struct {
 	Model string // NAME/MODEL, for errors
 
-	// What the configuration says; a zero Setting: nothing. Base may be any
-	// text: whether it is an address is checked afterwards.
+	// A Setting is the value in the configuration; the zero Setting: there is
+	// none. Base may be any text: whether it is an address is checked
+	// afterwards.
 	Base, Region, Project, Version Setting
 
 	// Env returns the first of the environment variables that is set.

@@ -18,9 +18,9 @@ import (
 // Google's own tools use: a file that GOOGLE_APPLICATION_CREDENTIALS names,
 // those of gcloud auth application-default login, or the machine's own in
 // Google's cloud. They are looked for when a token is wanted, and a token is
-// kept for as long as it is good. The client, if not nil, asks for them. What
-// is returned is safe for concurrent use, and its errors are an [*llm.Error],
-// ctx's, or the connection's.
+// kept for as long as it is good. The client, if not nil, asks for them. The
+// result is safe for concurrent use, and its errors are an [*llm.Error], ctx's,
+// or the connection's.
 func DefaultToken(client *http.Client) func(context.Context) (string, error) {
 	turn := make(chan struct{}, 1)
 	var kept *oauth2.Token

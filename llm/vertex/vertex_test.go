@@ -20,8 +20,8 @@ import (
 )
 
 // Credentials of a service account are sent to the address that they name, and
-// the token that comes for them is used until it is old. What is refused says
-// what to do.
+// the token that comes for them is used until it is old. A refusal says what to
+// do.
 func TestDefaultToken(t *testing.T) {
 	asked, status := 0, http.StatusOK
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

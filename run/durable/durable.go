@@ -3,11 +3,11 @@
 //
 // A session that has something to do is a workflow. The workflow decides one thing, where
 // the session goes on, and knows nothing but its name: one activity drives the session
-// until it rests, on the worker that has its files, or on any other. What is said and done
-// is in the journal. So a history has some kilobytes whatever happens in the session,
-// nothing large or secret is in it, and a new version of an agent never breaks the replay
-// of an old one. A session that rests, such as one that waits for a person, has no workflow
-// at all: who appends to it wakes it, and that begins another one.
+// until it rests, on the worker that has its files, or on any other. Messages, replies and
+// results are in the journal. So a history has some kilobytes whatever happens in the
+// session, nothing large or secret is in it, and a new version of an agent never breaks the
+// replay of an old one. A session that rests, such as one that waits for a person, has no
+// workflow at all: who appends to it wakes it, and that begins another one.
 //
 // An activity says every few seconds that it lives. If it does not, another worker goes
 // on. Whether it may is up to the lease of the session, which the journal checks with

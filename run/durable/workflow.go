@@ -28,7 +28,7 @@ const (
 	longest      = 365 * 24 * time.Hour // of one activity
 )
 
-// An outcome is what became of an activity. The zero outcome: the session rests.
+// An outcome is the result of an activity. The zero outcome: the session rests.
 type outcome struct {
 	Worker string `json:"worker,omitempty"` // the session goes on there
 	Again  bool   `json:"again,omitempty"`  // it goes on after a pause
@@ -72,8 +72,8 @@ func sessionWorkflow(ctx workflow.Context, in input) error {
 }
 
 // driveOnce has a session driven by the worker that has its files, which begins within
-// patience, or else by any. What
-// fails is not tried again by Temporal: the next try may be for another worker.
+// patience, or else by any. Temporal does not retry a failed attempt: the next one may
+// be for another worker.
 func driveOnce(ctx workflow.Context, in input, patience time.Duration) (out outcome, err error) {
 	o := workflow.ActivityOptions{
 		StartToCloseTimeout: longest, HeartbeatTimeout: heartbeat, WaitForCancellation: true,

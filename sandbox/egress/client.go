@@ -42,8 +42,8 @@ func (d *Dialer) Client() *http.Client {
 }
 
 // CheckURL returns a [*Refused] if u may not be fetched. It does not resolve the
-// host, so a nil error does not mean that its addresses are allowed. Of ctx it
-// uses what [WithNamed] put there.
+// host, so a nil error does not mean that its addresses are allowed. It uses the
+// name that [WithNamed] put into ctx.
 func (d *Dialer) CheckURL(ctx context.Context, u *url.URL) error {
 	port := u.Port()
 	switch {

@@ -175,7 +175,7 @@ func dialOutside(d *Dialer, s *httptest.Server) {
 	}
 }
 
-// What was decided on is dialled: a name is resolved once.
+// The dialled address is the one that was judged: a name is resolved once.
 func TestRebinding(t *testing.T) {
 	c := newCanary(t)
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "outside") }))
@@ -255,8 +255,8 @@ func TestListedAddressIsNoLicenceForNames(t *testing.T) {
 	}
 }
 
-// What is not allowed is not even asked about: a question to a name server
-// is a message to the owner of the name.
+// A refused name is not even resolved: a query to a name server is a message to
+// the owner of the name.
 func TestRefusedNamesAreNotResolved(t *testing.T) {
 	d := dialer(t, Policy{Mode: Hosts, Hosts: []string{"good.example"}})
 	d.Resolver = resolverFunc(func(host string) { t.Errorf("%s was looked up", host) })

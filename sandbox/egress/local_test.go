@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// What a user may allow: loopback and private addresses, also by name, and nothing
-// that the policy refuses for another reason.
+// A user may allow loopback and private addresses, also by name, and nothing that
+// the policy refuses for another reason.
 func TestLocal(t *testing.T) {
 	for _, c := range []struct {
 		policy  Policy

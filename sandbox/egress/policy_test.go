@@ -108,7 +108,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	}
 }
 
-// What is refused says what would allow it; and then it does.
+// A refusal says what would allow the connection; and then that works.
 func TestWhatIsSaidToHelpHelps(t *testing.T) {
 	policy := Policy{Mode: Hosts, Section: "[sandbox]"}
 	known := names{"intern.example": {addrs("10.1.2.3")}, "nat.example": {addrs("64:ff9b::10.1.2.3")}}

@@ -366,7 +366,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 	}
 }
 
-// What is said right behind CONNECT, before the answer, is not lost.
+// Bytes right behind CONNECT, before the answer, are not lost.
 func TestImpatientClient(t *testing.T) {
 	b := newBench(t, Hosts)
 	c := b.dial(t)

@@ -5,7 +5,7 @@
 //	release -version v1.2.3 -key ~/.ssh/release -out dist
 //
 // Two runs of the same commit by the same Go make the same bytes, wherever they run: files carry
-// the time of the commit and belong to root. Of images that holds as long as Debian's packages
+// the time of the commit and belong to root. For images that holds as long as Debian's packages
 // are the same.
 package main
 

@@ -39,9 +39,9 @@ type Pusher interface {
 	RemovePush(ctx context.Context, r *PushRequest) (struct{}, error)
 }
 
-// A Stream is how a client is told of events. Begin returns the function that sends
-// one, or without data shows that the connection lives. An error before Begin is
-// answered as one.
+// A Stream sends events to a client. Begin returns the function that sends one, or
+// without data shows that the connection lives. An error before Begin is answered
+// as one.
 type Stream interface {
 	Begin() func(id string, data []byte) error
 }
@@ -159,8 +159,8 @@ func params[T any](in *call) (*T, error) {
 }
 
 // camel returns parameters with the names that JSON has: a client may also use those
-// of Protocol Buffers, such as history_length. What is the client's own, in data and
-// metadata, stays.
+// of Protocol Buffers, such as history_length. The client's own values, in data and
+// metadata, stay.
 func camel(data json.RawMessage) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What a client of an older version sends is understood or refused by the field, and what
-// it gets is JSON that says of each object what it is.
+// A request of an older version is understood or refused by the field, and the answer is
+// JSON that names the kind of each object.
 func TestOldVersions(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"message":{"kind":"message","messageId":"m","role":"user","contextId":"c","parts":[{"kind":"text","text":"hi"},` +

@@ -45,7 +45,7 @@ type Projector struct {
 	seq    int64
 	n      int
 	events []Event
-	below  string // a tag of what waits in sessions below, as it was told of
+	below  string // a tag of what waits in child sessions, as last sent
 	typed  bool   // the words of the reply that streams have begun to be the answer
 	rest   string // the bytes of a character that has not come whole
 	shown  bool   // words were shown as the answer

@@ -95,9 +95,9 @@ func TestWordsOfReplies(t *testing.T) {
 	}
 }
 
-// What waits below interrupts the task: each question once, also a second one without an
-// event of this session between, and the task goes on when nothing waits any more. Who
-// comes back after any event gets those after it.
+// A waiting child session interrupts the task: each question once, also a second one
+// without an event of this session between, and the task goes on when nothing waits any
+// more. A client that returns after any event gets those after it.
 func TestWhatWaitsBelow(t *testing.T) {
 	p := &a2a.Projector{Session: "s", Context: "c"}
 	var whole []a2a.Event

@@ -123,7 +123,7 @@ func TestWhatIsSaid(t *testing.T) {
 	}
 }
 
-// What cannot be done is refused with the name of the field, and what is harmless is not.
+// Unsupported fields are refused by name, and harmless ones are accepted.
 func TestFields(t *testing.T) {
 	const said = `{"model":"manus","max_tokens":9,"messages":[{"role":"user","content":"Hi."}],`
 	const input = `{"model":"manus","input":"Hi.",`

@@ -196,8 +196,8 @@ func parseCall(id string) (session, call string, ok bool) {
 
 // say puts a conversation into the request: system messages become instructions; the
 // results after the assistant's last message are those of a session that waits for them;
-// and what the user says after it is new. What came before is told as a transcript, unless
-// a session is named, which knows it.
+// and what the user says after it is new. Earlier messages become a transcript, unless the
+// request names a session, which has them.
 func (q *request) say(items []item, field string) error {
 	var rest []item
 	var system []string

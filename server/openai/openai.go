@@ -79,7 +79,7 @@ type Journal interface {
 	Events(ctx context.Context, id string, after int64) iter.Seq2[openmanus.Event, error]
 
 	// Decide decides the calls of a session that wait for a person, but for those that
-	// leave names: nobody can be asked.
+	// leave names: no person can be asked.
 	Decide(ctx context.Context, id string, s *openmanus.State, leave func(*openmanus.CallState) bool) error
 }
 
@@ -97,7 +97,8 @@ type Agent struct {
 	Created           int64 // in seconds since 1970
 }
 
-// An Error is what a client is told. Its zero fields have no meaning.
+// An Error is the answer to a request that failed. Its zero fields have no
+// meaning.
 type Error struct {
 	Status  int
 	Message string

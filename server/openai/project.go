@@ -269,7 +269,7 @@ func (p *projector) failure() *Error {
 func (p *projector) worked() bool { return len(p.state.Tally()) > 0 || len(p.state.Calls) > 0 }
 
 // A cutter ends a text before one of the sequences in stop, and after max tokens, if that
-// is not 0. What it lets through does not depend on the pieces in which the text comes.
+// is not 0. Its output does not depend on the pieces in which the text comes.
 type cutter struct {
 	stop []string
 	max  int

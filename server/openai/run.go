@@ -187,7 +187,8 @@ func (q *request) answers() (all []openmanus.Body) {
 }
 
 // follow folds the events of the turn until it is over, and passes on what they add. An
-// error of show ends it. Calls that wait for a person are decided: nobody can be asked.
+// error of show ends it. Calls that wait for a person are decided: no person can be
+// asked.
 func (t *turn) follow(ctx context.Context, show func(step) error) error {
 	var children sync.WaitGroup
 	defer children.Wait()
@@ -313,7 +314,7 @@ func (t *turn) send(w http.ResponseWriter, r *http.Request, f format, after int,
 		return nil
 	})
 	if err != nil && (gone || r.Context().Err() != nil) && !kept {
-		_ = t.interrupt(r.Context()) // there is nobody to tell
+		_ = t.interrupt(r.Context()) // the client is gone
 	} else if err != nil && !gone {
 		_ = e.emit(frame{event: "error", data: func(string, int) any { return t.problem(r.Context(), err).body(forAnthropic(r)) }})
 	}

@@ -10,8 +10,9 @@ import (
 )
 
 // A template is text with places that a payload fills in: {{issue.title}} is the member
-// title of the member issue, {{labels.0}} the first element of labels. What is neither text
-// nor a number is filled in as JSON, null as nothing. {{a.b?}} may be missing.
+// title of the member issue, {{labels.0}} the first element of labels. Values that are
+// neither text nor a number are filled in as JSON, null as nothing. {{a.b?}} may be
+// missing.
 type template []piece
 
 // A piece is text, and a place after it.

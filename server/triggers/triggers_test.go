@@ -84,9 +84,9 @@ func TestPublishedExamples(t *testing.T) {
 	}
 }
 
-// What is forged or replayed is refused, and says why: each byte of the body and of each
-// header that is another one, each header that is missing, a signature of yesterday or tomorrow, of another
-// secret, or of another kind.
+// Forged and replayed requests are refused, with the reason: each byte of the body and of each
+// header that is another one, each header that is missing, a signature of yesterday or tomorrow, of
+// another secret, or of another kind.
 func TestForgeries(t *testing.T) {
 	const body = `{"action":"opened","n":1}`
 	refused := 0
@@ -170,8 +170,8 @@ func TestTheSameDelivery(t *testing.T) {
 	}
 }
 
-// What comes of payloads: a task, with the words that are not the user's, or nothing, or
-// why there is none.
+// The outcome of payloads: a task, with the words that are not the user's, or nothing,
+// or why there is none.
 func TestTasks(t *testing.T) {
 	const issue = `{"action":"opened","issue":{"title":"It <b>breaks</b>","number":12345678901234567890,"labels":[{"name":"bug"}]}}`
 	const form = "application/x-www-form-urlencoded"

@@ -19,12 +19,12 @@ import (
 // maxBody is the most bytes of a body, without large strings, which are blobs.
 const maxBody = 256 << 20
 
-// Append implements [openmanus.Journal]. If ctx ends before the statement is sent, nothing
-// is stored; after that, Append waits for the outcome. While the server cannot be reached, it tries
-// again: see [Options].Patience. What was stored before a connection broke is found by
-// its key, and is a success. If the session was taken over by another process, the error
-// is [openmanus.ErrDriven]. Events that are appended to different sessions at the same time are
-// stored together.
+// Append implements [openmanus.Journal]. If ctx ends before the statement is sent, nothing is
+// stored; after that, Append waits for the outcome. While the server cannot be reached, it tries
+// again: see [Options].Patience. Events that were stored before a connection broke are found by
+// their keys, which is a success. If the session was taken over by another process, the error is
+// [openmanus.ErrDriven]. Events that are appended to different sessions at the same time are stored
+// together.
 func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
 	if err := summary.CheckID(session); err != nil {
 		return nil, err

@@ -30,9 +30,9 @@ type Objects interface {
 }
 
 // A blob exists when it has a row, which is written after its object: so no event names
-// one that cannot be read. Who puts a content that is there already only renews the row.
-// An object that nobody needs is listed as dead in the transaction that removes its row,
-// and removed after that; a later blob of the same content has another object.
+// one that cannot be read. Putting content that is there already only renews the row. An
+// object that no session needs is listed as dead in the transaction that removes its
+// row, and removed after that; a later blob of the same content has another object.
 
 // grace is how long a blob stays that no event refers to: whoever put it appends the
 // event in that time.
@@ -134,8 +134,8 @@ func (db *DB) Unused(ctx context.Context) (n int, err error) {
 }
 
 // Sweep removes blobs to which no session refers and that were put more than an hour
-// ago, and returns how many. What it could not remove of an object store it removes the
-// next time.
+// ago, and returns how many. It retries the next time what it could not remove from an
+// object store.
 func (db *DB) Sweep(ctx context.Context) (n int, err error) {
 	err = db.pool.QueryRow(ctx, `WITH gone AS (
 			DELETE FROM blobs WHERE `+unused+` RETURNING object

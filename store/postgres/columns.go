@@ -143,7 +143,8 @@ func saidIn(all []*entry) []column {
 	return []column{columnOf("of", "bigint", of), columnOf("n", "bigint", n), columnOf("text", "text", said)}
 }
 
-// usesOf returns what models used for events, or nil. What was restored was used elsewhere.
+// usesOf returns what models used for events, or nil. The usage of restored events counted
+// elsewhere.
 func usesOf(all []*entry) []column {
 	var of []int64
 	var by []string

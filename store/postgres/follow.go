@@ -243,8 +243,9 @@ func (db *DB) sendHints() {
 		case <-db.ctx.Done():
 			return
 		}
-		// What fails is not tried again: others look now and then. Nothing is lost with a hint
-		// either, so its commit does not wait for the disk, and no append for it.
+		// A failed hint is not retried, because followers also poll now and then. Nothing is
+		// lost with a hint either, so its commit does not wait for the disk, and no append for
+		// it.
 		_, _ = db.pool.Exec(db.ctx, "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, '')", db.hints.channel)
 		select {
 		case <-time.After(gathering):

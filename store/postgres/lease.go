@@ -102,7 +102,7 @@ SELECT token FROM taken`
 	return l, nil
 }
 
-// drivenBy returns the error for a session that somebody drives.
+// drivenBy returns the error for a session that another process drives.
 func (db *DB) drivenBy(ctx context.Context, session string) error {
 	var holder string
 	err := db.pool.QueryRow(ctx, "SELECT holder FROM leases WHERE session = $1", session).Scan(&holder)

@@ -190,7 +190,7 @@ func TestObjectsAreSwept(t *testing.T) {
 	}
 }
 
-// What others do, and what nobody needs, is seen.
+// Work of other processes is seen, and unneeded objects are found.
 func TestCondition(t *testing.T) {
 	server, objects := pgtest.Start(t), s3test.Start(t)
 	url, b := server.URL("condition"), bucket(t, objects.URL, s3.Options{})

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Spend implements [journal.Purse]. What was spent under names of which nothing was heard for
-// a month is forgotten by [DB.Sweep].
+// Spend implements [journal.Purse]. [DB.Sweep] forgets the amounts of names that were not
+// used for a month.
 func (db *DB) Spend(ctx context.Context, name string, amount, most int64) (spent int64, ok bool, err error) {
 	err = db.pool.QueryRow(ctx, `INSERT INTO purses AS p (name, spent, at)
 		SELECT $1, $2::bigint, `+now+` WHERE $3::bigint < 0 OR $2::bigint <= $3::bigint

@@ -65,8 +65,8 @@ func (q *query) rows(all []column, as, numbered string) {
 
 // addEvents adds entries to sessions that exist, one to each, and openSession opens one with
 // its first entry. Both return the number of each entry, how many events the session had
-// before, and the time of the new ones. Of an entry without a row the session does not
-// exist, or exists, or was taken over.
+// before, and the time of the new ones. If an entry has no row, the session does not exist,
+// exists already, or was taken over.
 //
 // The row lock of a session is taken first: so events get their numbers, and their
 // time, in the order in which they are committed.

@@ -49,7 +49,7 @@ func stoppedLease() time.Duration {
 	return time.Second
 }
 
-// driveMany appends to many sessions until each was taken over, and prints what became of it.
+// driveMany appends to many sessions until each was taken over, and prints the outcome.
 func driveMany(url string, many int, lease time.Duration) error {
 	db, err := postgres.Open(context.Background(), url, &postgres.Options{Lease: lease})
 	if err != nil {

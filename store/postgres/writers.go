@@ -45,7 +45,7 @@ func forWriters(cfg *pgxpool.Config, direct bool) *pgxpool.Config {
 	return cfg
 }
 
-// What one statement stores at most.
+// The limits of one statement.
 const (
 	mostEntries = 64
 	mostBytes   = 1 << 20 // after which no entry is added
@@ -54,7 +54,8 @@ const (
 // write stores an entry. If ctx ends while the entry waits, nothing is stored. The error is
 // [pgx.ErrNoRows] if the session does not exist or another process has taken it over.
 //
-// Whoever waits stores what is there when its turn comes, for itself and for others.
+// A waiting caller stores the pending appends when its turn comes, for itself and
+// for others.
 func (w *writers) write(ctx context.Context, e *entry) error {
 	mine := &waiting{e, make(chan error, 1)}
 	w.mu.Lock()

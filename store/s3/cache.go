@@ -10,7 +10,7 @@ import (
 
 // A cache keeps objects in files, as they are in the bucket, so that what is encrypted
 // there is encrypted here. Objects never change, so nothing in it is ever out of date.
-// What it cannot keep it does not have: it has no errors. A nil cache keeps nothing.
+// It has no errors: content that it cannot keep is missing. A nil cache keeps nothing.
 type cache struct {
 	dir  string
 	most int64

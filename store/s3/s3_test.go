@@ -37,7 +37,8 @@ func name(data []byte, n int) string { return fmt.Sprintf("%x-%d", sha256.Sum256
 
 var keyA, keyB = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("a"), 32)), base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("b"), 32))
 
-// What is put is read, with and without a key and a cache, from any process.
+// Content that was put can be read, with and without a key and a cache, from
+// any process.
 func TestObjects(t *testing.T) {
 	for _, o := range []s3.Options{{}, {Key: keyA}, {Cache: t.TempDir()}, {Key: keyA, Cache: t.TempDir()}} {
 		s := s3test.Start(t)
@@ -72,7 +73,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// What is not what was put is never returned.
+// Content that differs from what was put is never returned.
 func TestDamaged(t *testing.T) {
 	for _, o := range []s3.Options{{}, {Key: keyA}} {
 		s := s3test.Start(t)

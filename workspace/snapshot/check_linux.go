@@ -14,7 +14,7 @@ var timedSystems = []uint32{
 	unix.F2FS_SUPER_MAGIC, 0x2fc12fc1 /* ZFS */, 0xca451a4e, /* bcachefs */
 }
 
-// timed reports whether times of directories tell what became of the names in them.
+// timed reports whether the times of directories show changes of the names in them.
 func timed(root *os.File) bool {
 	var s unix.Statfs_t
 	return unix.Fstatfs(int(root.Fd()), &s) == nil && slices.Contains(timedSystems, uint32(s.Type))

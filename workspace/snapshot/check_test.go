@@ -26,7 +26,7 @@ func (n *node) anyFresh() bool {
 	})
 }
 
-// Of what has not changed, only times are looked at; every change is found all the same.
+// Only the times of unchanged files are read; every change is found all the same.
 func TestChangesAreFoundAmongMuch(t *testing.T) {
 	p := newPlace(t, Options{
 		MaxFile: 100, Skip: func(name string) bool { return name == "skipped" },

@@ -14,13 +14,13 @@
 // # What is kept
 //
 // Regular files with content, permissions, modification time, owner, holes and
-// extended attributes; symbolic links; directories. Of pipes, sockets and devices
+// extended attributes; symbolic links; directories. For pipes, sockets and devices
 // only the kind. The names of a file that has several are independent files: what puts
 // one back gives it a content of its own.
 //
 // What is not kept has a reason in [Entry.Left]: a file or directory that could not be
 // read, a file that is larger than the limits, or another file system that is mounted
-// inside. What a program writes into a mapped file may be seen some seconds late, when
+// inside. Writes of a program into a mapped file may be seen some seconds late, when
 // the kernel gives the file its time.
 //
 // # How it is stored

@@ -95,7 +95,7 @@ func TestFill(t *testing.T) {
 		t.Errorf("%v %v, %v", info.Mode(), info.ModTime(), err)
 	}
 
-	// What somebody else has sent gets no rights but the plain ones.
+	// Files from others get only plain permissions.
 	foreign := empty(t)
 	if _, err := p.reader.Fill(t.Context(), foreign, tree, FillOptions{Foreign: true}); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestFill(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 
-	// What is there already is an error, and so is the end of the context.
+	// An existing file is an error, and so is the end of the context.
 	if _, err := p.reader.Fill(t.Context(), root, tree, FillOptions{}); !errors.Is(err, os.ErrExist) {
 		t.Errorf("into a directory that is not empty: %v", err)
 	}

@@ -27,7 +27,7 @@ const (
 	maxFrame  = 4 << 20   // what a frame may have when it is read
 )
 
-// What a frame is made of. A list is read without the content of files, so that each has
+// The parts of a frame. A list is read without the content of files, so that each has
 // frames of its own.
 const (
 	ofFiles = iota

@@ -32,7 +32,7 @@ func (b *inParts) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, er
 	}{bytes.NewReader(data), io.NopCloser(nil)}, err
 }
 
-// What is read of a damaged pack is an error, or what was stored: never something else.
+// Reading a damaged pack returns an error or the stored content: never something else.
 func TestDamagedPacks(t *testing.T) {
 	p := newPlace(t, Options{})
 	p.write("a", "the one")

@@ -12,8 +12,8 @@ import (
 // A Step is what one call did to a directory: the trees before and after it.
 type Step struct {
 	Before, After Tree
-	// Only, if not nil, reports whether the call may have changed a name. What
-	// differs besides was others' doing.
+	// Only, if not nil, reports whether the call may have changed a name. Other
+	// differences are changes of others.
 	Only func(name string) bool
 }
 

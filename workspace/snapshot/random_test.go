@@ -35,7 +35,7 @@ func (a *actor) name() string {
 	return n
 }
 
-// act makes one change. What the system refuses is no change.
+// act makes one change. A refused operation is no change.
 func (a *actor) act() {
 	n := a.name()
 	dir := path.Dir(n)

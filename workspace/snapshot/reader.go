@@ -257,9 +257,9 @@ type Change struct {
 }
 
 // Diff yields the changes from tree a to tree b: of files, links and directories, a
-// directory before what is in it. A directory that only has other entries is no
-// change. Of a directory that could not be read for one of the trees, nothing is known:
-// what the other has in it is no change. The zero Tree has nothing. Diff ends after the
+// directory before what is in it. A directory that only has other entries is no change.
+// Nothing is known of a directory that could not be read for one of the trees: the
+// content in the other one is no change. The zero Tree has nothing. Diff ends after the
 // first error.
 func (r *Reader) Diff(ctx context.Context, a, b Tree) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {

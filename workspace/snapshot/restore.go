@@ -49,7 +49,8 @@ func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcom
 	}
 	x.sweep()
 	x.unlock()
-	// What goes, the deepest first; then what comes, the highest first.
+	// First removals, the deepest ones first; then additions, the highest ones
+	// first.
 	for i := range slices.Backward(x.out) {
 		if o := &x.out[i]; o.To == nil || o.From != nil && o.From.Kind != o.To.Kind {
 			if err := x.try(o, x.remove); err != nil {

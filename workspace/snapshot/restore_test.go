@@ -15,9 +15,9 @@ import (
 func TestUndoLeavesWhatOthersChanged(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// What happens, in order: "step" and "person" begin what each does; the
-		// rest is "FILE=CONTENT", or "FILE-" for its removal. An empty file is a
-		// directory.
+		// The operations, in order: "step" and "person" begin what each does;
+		// the rest is "FILE=CONTENT", or "FILE-" for its removal. An empty file
+		// is a directory.
 		does string
 		want string // the files at the end
 		lost string // the conflicts
@@ -210,7 +210,7 @@ func TestRestoreIsInterrupted(t *testing.T) {
 	}
 }
 
-// What cannot be changed is told, and everything else is done.
+// Files that cannot be changed are reported, and everything else is done.
 func TestRestoreIsRefused(t *testing.T) {
 	p := newPlace(t, Options{})
 	p.write("a", "1")

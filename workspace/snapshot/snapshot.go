@@ -84,8 +84,8 @@ type Owner struct {
 }
 
 // Same reports whether both entries stand for the same file: nil is one that does
-// not exist. Of directories only that they are directories counts, and their
-// permissions. Times do not count, but for files whose content is not kept.
+// not exist. For directories only their kind and their permissions count. Times
+// do not count, but for files whose content is not kept.
 func (e *Entry) Same(o *Entry) bool {
 	if e == nil || o == nil {
 		return e == o

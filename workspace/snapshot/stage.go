@@ -63,8 +63,8 @@ func (x *restore) stampAt(name string) stamp {
 	return stampOf(info)
 }
 
-// place puts the files that are staged into place, after their content is durable. What
-// is wrong with one is in its outcome.
+// place puts the files that are staged into place, after their content is durable. The
+// outcome of each has its errors.
 func (x *restore) place() {
 	files := make([]*os.File, len(x.staged))
 	for i, s := range x.staged {

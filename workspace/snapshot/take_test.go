@@ -140,7 +140,7 @@ func TestTreesOfAnyTimeCanBeRead(t *testing.T) {
 	}
 }
 
-// What a file system knows of a file comes back.
+// All that a file system knows of a file comes back.
 func TestEverythingOfAFileComesBack(t *testing.T) {
 	p := newPlace(t, Options{})
 	p.write("script", "#!/bin/sh\n")
@@ -617,7 +617,7 @@ func TestADirectoryInItself(t *testing.T) {
 	}
 }
 
-// What is in too many directories is left out, and so can be read.
+// Files in too many directories are left out, so that the tree can be read.
 func TestTooDeep(t *testing.T) {
 	p := newPlace(t, Options{})
 	p.write(strings.Repeat("d/", maxDepth+2)+"a", "a")

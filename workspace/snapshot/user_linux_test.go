@@ -78,8 +78,8 @@ func copyProgram(to string) error {
 	return out.Close()
 }
 
-// What permissions forbid for a while comes back, and what cannot be read is not taken
-// for something that does not exist.
+// Files that permissions hide for a while come back, and an unreadable file does not
+// count as missing.
 func TestPermissions(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("for root, nothing is forbidden")

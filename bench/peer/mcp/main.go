@@ -1,6 +1,6 @@
-// Mcp is an MCP server whose list of tools grows while it is used. What it
-// learned is kept in the file that its argument names, so that it knows it
-// from the start when it is started again.
+// Mcp is an MCP server whose list of tools grows while it is used. It keeps
+// what it learned in the file that its argument names, so that it knows it from
+// the start when it is started again.
 package main
 
 import (

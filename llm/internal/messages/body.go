@@ -5,8 +5,8 @@
 // https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching. Anthropic
 // refuses empty text, thinking that does not come first or that another model
 // signed, and ids of calls with characters other than letters, digits, - and _.
-// What it would refuse is left out or rewritten here, so that a conversation that
-// began with another model goes on.
+// Content that it would refuse is left out or rewritten here, so that a
+// conversation that began with another model goes on.
 package messages
 
 import (

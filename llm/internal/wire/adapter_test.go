@@ -9,8 +9,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// What the user sets overrides the credentials, and no value is forgotten where
-// secrets are taken out of errors.
+// The user's headers override the credentials, and every value is removed from
+// errors.
 func TestCredentials(t *testing.T) {
 	other := strings.ToLower("X-Other") // a name that is not canonical
 	own := http.Header{other: {"a", "b"}, "Authorization": {"Bearer mine"}}

@@ -40,7 +40,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// What broke off is no event: the error of the connection comes instead.
+// An incomplete event is no event: the error of the connection comes instead.
 func TestEventsThatBreakOff(t *testing.T) {
 	broken := errors.New("broken")
 	got, err := events(io.MultiReader(strings.NewReader("data: a\n\ndata: {\"b\":"), iotest.ErrReader(broken)))

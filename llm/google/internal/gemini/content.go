@@ -157,8 +157,8 @@ func outcome(r llm.Result, name string) (string, []part) {
 	return wire.ResultText(text, false), blobs
 }
 
-// blob returns b as a part; ok is false if Google does not accept it. Of a GIF,
-// which Google refuses, it returns the first frame as PNG.
+// blob returns b as a part; ok is false if Google does not accept it. For a
+// GIF, which Google refuses, it returns the first frame as PNG.
 func blob(b llm.Blob) (part, bool) {
 	kind, data := wire.KindOf(b), b.Data
 	if kind == "image/gif" {

@@ -184,7 +184,7 @@ func (v *Vocabulary) rank(s string) uint32 {
 	return none
 }
 
-// Count returns how many tokens text has. What is not UTF-8 counts as the
+// Count returns how many tokens text has. Invalid UTF-8 counts as the
 // replacement character, once for each byte.
 func (v *Vocabulary) Count(text string) (n int) {
 	var m merger

@@ -150,7 +150,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read what became of the times of a schedule, the newest first */
+        /** Read the outcomes of the times of a schedule, the newest first */
         get: operations["read-schedule-history"];
         put?: never;
         post?: never;
@@ -1806,7 +1806,7 @@ export interface components {
              * @description How many times it is about.
              */
             count: number;
-            /** @description Somebody asked for it. */
+            /** @description A person asked for it. */
             manual?: boolean;
             /** @description The file that the answer was written to. */
             result?: string;
