@@ -121,6 +121,8 @@ func withForm(instructions string, ts []openmanus.Tool) string {
 // A closer closes the tools that have a Close method.
 type closer []openmanus.Tool
 
+// Close closes the tools that are closers, all of them even if one fails. It returns their
+// errors, joined.
 func (c closer) Close() error {
 	var errs []error
 	for _, t := range c {

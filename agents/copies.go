@@ -44,7 +44,9 @@ func (c Copies) attempt(session string, round, n int) string {
 	return filepath.Join(c.Dir(session, round), fmt.Sprintf("attempt-%d", n))
 }
 
-// Remove removes the copies of all rounds of a session.
+// Remove removes the copies of all rounds of a session. It is no error if there are none.
+// The session is the name of a directory below Home, so an id that would lead elsewhere is
+// refused.
 func (c Copies) Remove(session string) error {
 	if session == "" || session == "." || !filepath.IsLocal(session) {
 		return fmt.Errorf("%q is not a session id", session)

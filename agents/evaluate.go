@@ -45,7 +45,11 @@ const maxJudged = 2
 // Agent implements [openmanus.Flow].
 func (f *EvaluateFlow) Agent() *openmanus.Agent { return f.Evaluator }
 
-// Next implements [openmanus.Flow].
+// Next implements [openmanus.Flow]. A round copies the workspace for each attempt, runs
+// the attempts as child sessions, asks the judges, and merges the attempt that they
+// choose. A message of the user begins another round. Everything that it needs to know of
+// a round is in the results of the calls that the flow itself makes (copying and keeping),
+// so the same round goes on in another process.
 func (f *EvaluateFlow) Next(s *openmanus.State) []openmanus.Task {
 	if s.Outcome.Status != "" || s.Foreign != "" || s.Turn == 0 && len(s.Inbox) == 0 {
 		return nil

@@ -235,7 +235,8 @@ func (r *round) attemptStep(n int) tools.Step {
 	return st
 }
 
-// String returns a name for the attempt: its agent, its model and its hint.
+// String returns a name for the attempt: its agent, its model and its hint, which is cut
+// to 80 characters.
 func (a Attempt) String() string {
 	text := a.Agent
 	if a.Model != "" {

@@ -85,7 +85,8 @@ func (keepTool) Spec() openmanus.ToolSpec {
 	}
 }
 
-// Preview implements [openmanus.Previewer].
+// Preview implements [openmanus.Previewer] with the differences between the workspace and
+// the copy of the attempt. The arguments are those of Run.
 func (t keepTool) Preview(ctx context.Context, call openmanus.Call) (string, error) {
 	in, round, err := t.arguments(call)
 	if err != nil {
@@ -94,7 +95,10 @@ func (t keepTool) Preview(ctx context.Context, call openmanus.Call) (string, err
 	return t.copies.show(ctx, call.Session, round, in.Attempt)
 }
 
-// Run implements [openmanus.Tool].
+// Run implements [openmanus.Tool]. It merges the changes of an attempt into the workspace.
+// A file that both changed is a conflict, which stays as it is in the workspace; the
+// result lists it. A merge that fails halfway is an error, and doing it again completes
+// it. The detail of the result is a [Kept].
 func (t keepTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	in, round, err := t.arguments(call)
 	if err != nil {

@@ -109,7 +109,8 @@ func readTOML(data []byte, f *front) (text string, err error) {
 // spaces.
 type words []string
 
-// UnmarshalYAML implements [yaml.Unmarshaler].
+// UnmarshalYAML implements [yaml.Unmarshaler]. The words are a list, or one text in which
+// commas or blanks separate them.
 func (w *words) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
 		return n.Decode((*[]string)(w))
@@ -126,7 +127,8 @@ func split(text string) words {
 // A duration is written as for [time.ParseDuration], and positive.
 type duration time.Duration
 
-// UnmarshalYAML implements [yaml.Unmarshaler].
+// UnmarshalYAML implements [yaml.Unmarshaler] for durations in the form of
+// [time.ParseDuration], which must be positive.
 func (d *duration) UnmarshalYAML(n *yaml.Node) error {
 	v, err := time.ParseDuration(n.Value)
 	if err != nil || v <= 0 {
@@ -254,7 +256,9 @@ func readFile(dir fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
-// Kind returns the kind of the agent.
+// Kind returns the kind of the agent. Without a list of tools it has those of manus, and
+// offers the rare ones on demand. A tool in the list that does not exist is an error when
+// the agent is made, not here, because only then the tools of MCP servers are known.
 func (f *File) Kind() Kind {
 	about := cmp.Or(f.Description, "An agent of your own.")
 	var few []Rare

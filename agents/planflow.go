@@ -57,7 +57,11 @@ const (
 // Agent implements [openmanus.Flow].
 func (f *PlanFlow) Agent() *openmanus.Agent { return f.Planner }
 
-// Next implements [openmanus.Flow].
+// Next implements [openmanus.Flow]. It asks the model for a plan, runs the steps whose
+// predecessors are done as child sessions, at most as many at a time as the limits allow,
+// and lets the model answer when all steps have ended. A message of the user goes to the
+// model beside the steps that run, and may change the plan. With PlanOnly it ends with the
+// plan.
 func (f *PlanFlow) Next(s *openmanus.State) []openmanus.Task {
 	if s.Outcome.Status != "" || s.Foreign != "" || s.Turn == 0 && len(s.Inbox) == 0 {
 		return nil

@@ -29,7 +29,8 @@ type planTool struct {
 	critic bool
 }
 
-// Run implements [openmanus.Tool].
+// Run implements [openmanus.Tool]. The plan that the tool sees has the status of the steps
+// whose sessions have run, which the flow knows and the tool's own memory does not.
 func (t planTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	ps, err := tools.ReadPlans(call.Last)
 	if err != nil {

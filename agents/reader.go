@@ -86,7 +86,9 @@ type readInput struct {
 	Schema   json.RawMessage `json:"schema"`
 }
 
-// Delegate implements [openmanus.Delegator].
+// Delegate implements [openmanus.Delegator]. The child session has the text as content of
+// its first message, between marks, and must answer by the schema in the arguments. A
+// page is fetched, and a file or blob read, here: the reader itself has no tools.
 func (r *readUntrusted) Delegate(ctx context.Context, call openmanus.Call) (openmanus.Delegation, error) {
 	var none openmanus.Delegation
 	var in readInput

@@ -57,7 +57,10 @@ type RemoteFlow struct {
 // Agent implements [openmanus.Flow].
 func (f *RemoteFlow) Agent() *openmanus.Agent { return f.Remote }
 
-// Next implements [openmanus.Flow].
+// Next implements [openmanus.Flow]. It sends the user's messages to the agent elsewhere,
+// follows its task, passes its questions on to the user, and saves its files, each by a
+// call that the gate rules on. A call that failed because the connection broke is made
+// again when the session is resumed, with the same id of the message.
 func (f *RemoteFlow) Next(s *openmanus.State) []openmanus.Task {
 	if s.Outcome.Status != "" || s.Foreign != "" || s.Turn == 0 && len(s.Inbox) == 0 {
 		return nil

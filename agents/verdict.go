@@ -16,7 +16,9 @@ const verdictName = "create_chat_completion"
 // that has not gets one reminder; after that, the claim counts as not true.
 type verdictTool struct{ openmanus.Tool }
 
-// Run implements [openmanus.Tool].
+// Run implements [openmanus.Tool]. A critic that calls a claim true without having looked
+// at anything gets one error that says so; if it insists, the verdict is recorded as "not
+// met". What counts as looking is decided by the tally of its calls.
 func (t verdictTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	var v Verdict
 	if json.Unmarshal([]byte(call.Input), &v) != nil || !v.Met || looked(call.Tally) {

@@ -50,7 +50,8 @@ type axProp struct {
 // An axValue is a string, a boolean or a number, as text.
 type axValue string
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
+// UnmarshalJSON implements [encoding/json.Unmarshaler]. Values of the accessibility tree
+// are texts, numbers or booleans; all of them become text.
 func (v *axValue) UnmarshalJSON(data []byte) error {
 	var in struct {
 		Value jsonv2.Value `json:"value"`

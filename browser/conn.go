@@ -158,7 +158,8 @@ func (c *conn) abandon(s *session) {
 	}
 }
 
-// Call sends a command and waits for its result.
+// Call sends a command and waits for its result, which it decodes into result unless that
+// is nil. If ctx ends first, the command may still take effect in the browser.
 func (s *session) Call(ctx context.Context, method string, params, result any) error {
 	wait, err := s.send(method, params)
 	if err != nil {

@@ -95,7 +95,8 @@ func (d *Download) Wait(ctx context.Context, max int64) error {
 	return err
 }
 
-// Remove cancels the download if it is under way, and removes its file.
+// Remove cancels the download if it is under way, and removes its file. It has no error:
+// the file may not exist yet.
 func (d *Download) Remove() {
 	d.b.c.root.send("Browser.cancelDownload", map[string]string{"guid": d.id})
 	os.Remove(d.Path) // it may not exist

@@ -67,7 +67,8 @@ func (t *Tab) Scroll(ctx context.Context, el *Element, pixels int, up bool) (int
 	return max(moved, -moved), out, err
 }
 
-// ScrollTo scrolls to a text, wherever on the page it is.
+// ScrollTo scrolls to the first place on the page that has the text, in frames too. A text
+// that is nowhere on the page is an error.
 func (t *Tab) ScrollTo(ctx context.Context, text string) (Outcome, error) {
 	return t.do(ctx, nil, func(ctx context.Context) error {
 		docs, _, err := t.capture(ctx)

@@ -129,7 +129,9 @@ func (t *Tab) reach(ctx context.Context, el *Element, offset *Point) (Point, err
 	}
 }
 
-// Hover moves the mouse over an element and waits until the effects have settled.
+// Hover moves the mouse over an element and waits until the effects have settled. The
+// element is scrolled into view first. It is an error if something covers it or it is
+// gone.
 func (t *Tab) Hover(ctx context.Context, el *Element) (Outcome, error) {
 	return t.do(ctx, el, func(ctx context.Context) error {
 		_, err := t.reach(ctx, el, nil)

@@ -86,7 +86,8 @@ func (t *Tab) Seen() {
 	t.b.note(func() { t.index.shown, t.index.seen = len(t.index.number), true })
 }
 
-// Element returns the element with an index, or nil.
+// Element returns the element with an index, or nil. Indices are those that the page's
+// text shows; they need not be consecutive.
 func (p *Page) Element(index int) *Element {
 	i := slices.IndexFunc(p.Elements, func(e *Element) bool { return e.Index == index })
 	if i < 0 {

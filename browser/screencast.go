@@ -171,7 +171,7 @@ func (t *Tool) Watch(ctx context.Context, session string, marks bool, show func(
 	}
 }
 
-// Has reports whether the session has a browser that can be watched.
+// Has reports whether the session has a browser that can be watched. It starts none.
 func (t *Tool) Has(session string) bool {
 	_, b := t.open(session)
 	return b != nil

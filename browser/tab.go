@@ -300,7 +300,8 @@ func (t *Tab) responseEvent(s *session, params jsonv2.Value) {
 // URL returns the address of the page.
 func (t *Tab) URL() string { return locked(t.b, func() string { return t.url }) }
 
-// Activate makes the tab the active one, and brings it to the front of a window.
+// Activate makes the tab the active one, to which later actions go, and brings it to the
+// front of a window.
 func (t *Tab) Activate(ctx context.Context) error {
 	p := target.ActivateTargetParams{TargetID: t.s.target}
 	if _, err := cdp.Call(ctx, t.b.c.root, target.ActivateTarget, p); err != nil {

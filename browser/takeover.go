@@ -94,7 +94,9 @@ func (t *Tool) TakeOver(ctx context.Context, session string) error {
 	return nil
 }
 
-// Hold says that the person who has taken over the browser is still there.
+// Hold says that the person who has taken over the browser is still there, and extends the
+// time after which it goes back to the agent by itself. It returns [ErrNotTaken] if no
+// person has it, also because that time is over.
 func (t *Tool) Hold(session string) error {
 	s, _ := t.open(session)
 	if s == nil || !s.hold.extend() {
@@ -103,7 +105,8 @@ func (t *Tool) Hold(session string) error {
 	return nil
 }
 
-// HandBack gives the browser back to the agent. lasted is how long the person had it.
+// HandBack gives the browser back to the agent. lasted is how long the person had it. It
+// returns [ErrNotTaken] if no person has it.
 func (t *Tool) HandBack(ctx context.Context, session string) (lasted time.Duration, err error) {
 	s, _ := t.open(session)
 	if s == nil {

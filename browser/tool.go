@@ -95,7 +95,8 @@ type slot struct {
 	hold    hold            // while a person has it, they have put the value into turn
 }
 
-// NewTool returns the tool. It starts no browser yet. The caller closes it.
+// NewTool returns the tool. It starts no browser yet: each session gets one with its first
+// call. The caller closes the tool.
 func NewTool(cfg Config) *Tool {
 	if cfg.Start == nil {
 		cfg.Start = func(ctx context.Context) (*Browser, error) { return Start(ctx, Options{}) }
@@ -121,7 +122,8 @@ func (t *Tool) OnChange(f func()) { t.onChange = f }
 // Spec implements [openmanus.Tool].
 func (t *Tool) Spec() openmanus.ToolSpec { return t.spec }
 
-// Hints implements [openmanus.CallHinter].
+// Hints implements [openmanus.CallHinter]: the hints depend on the action. Arguments that
+// cannot be read have the strictest ones.
 func (t *Tool) Hints(call openmanus.Call) openmanus.Hints {
 	var in params
 	if json.Unmarshal([]byte(call.Input), &in) != nil {
@@ -133,7 +135,8 @@ func (t *Tool) Hints(call openmanus.Call) openmanus.Hints {
 	return actions[in.Action].hints
 }
 
-// Close ends the browsers of all sessions, each after the call that runs in it.
+// Close ends the browsers of all sessions, each after the call that runs in it. Later
+// calls are errors. It returns the errors of the browsers, joined.
 func (t *Tool) Close() error {
 	t.mu.Lock()
 	slots := t.slots

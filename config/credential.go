@@ -12,7 +12,8 @@ import (
 // a string to use it.
 type Secret string
 
-// String implements [fmt.Stringer].
+// String implements [fmt.Stringer] with a mask, so that no log and no error shows the
+// value.
 func (s Secret) String() string {
 	if s == "" {
 		return ""

@@ -31,7 +31,8 @@ type agentInstance struct {
 	close   []io.Closer   // in this order: tools before the workspace they work in
 }
 
-// Close ends what the agent keeps running.
+// Close ends everything that the agent keeps running, even if a part of it fails, and
+// returns the errors, joined.
 func (m agentInstance) Close() error {
 	var errs []error
 	for _, c := range m.close {

@@ -59,7 +59,8 @@ func (e Env) agentDir(make bool) (*os.Root, string, error) {
 	return root, dir, err
 }
 
-// AgentFiles returns the files of the user's agents, those that cannot be used included.
+// AgentFiles returns the files of the user's agents. Those that cannot be used are
+// included, with the reason in Err. It is empty if there is no directory of agents.
 func (h *Host) AgentFiles() (list []AgentFile, err error) {
 	root, _, err := h.agentDir(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +181,8 @@ func (h *Host) CheckAgent(file, text string) error {
 	return nil
 }
 
-// OwnTeam returns the agents of the program and of the user, without those of any workspace.
+// OwnTeam returns the agents of the program and of the user, without those of any
+// workspace. The result is the caller's own.
 func (h *Host) OwnTeam() *Team {
 	tm := &Team{Kinds: slices.Clip(h.AllKinds())}
 	if user, err := config.UserDir("", h.lookup); err == nil {

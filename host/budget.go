@@ -85,7 +85,10 @@ func overDay(of, raise string, spent int64, about, limit openmanus.Money) error 
 		"%s, or come back after midnight UTC", of, openmanus.Money(spent).USD(), about.USD(), limit.USD(), raise)
 }
 
-// Reserve implements [run.Budget].
+// Reserve implements [run.Budget]. It takes the estimate from every limit that applies:
+// that of all sessions, and those of the user. If one of them is exhausted, it gives back
+// what it has taken from the others, and the error says which limit it was and when it
+// ends.
 func (p dayBudget) Reserve(ctx context.Context, about run.Spending) error {
 	all := p.shares(about)
 	for i, s := range all {
@@ -112,7 +115,8 @@ func (p dayBudget) giveBack(ctx context.Context, shares []share) (errs []error) 
 	return errs
 }
 
-// Settle implements [run.Budget].
+// Settle implements [run.Budget]. It replaces the estimate by the real amount, which may
+// be more: then the limit is passed once, and the next Reserve fails.
 func (p dayBudget) Settle(ctx context.Context, about, spent run.Spending) error {
 	spent.Cost, spent.Tokens = spent.Cost-about.Cost, spent.Tokens-about.Tokens
 	for _, s := range p.shares(spent) {

@@ -181,7 +181,8 @@ func scanNames(root fs.FS, own func(string) bool, names []string) Scan {
 	return all
 }
 
-// Large reports whether a workspace is too large to look at call by call.
+// Large reports whether a workspace proved too large to look at call by call. Then only
+// the files that tools name are compared.
 func (h *Host) Large(dir string) bool {
 	_, large := h.large.Load(dir)
 	return large

@@ -37,7 +37,8 @@ const (
 	ForGood  = "remembered from now on"
 )
 
-// Remember remembers a decision about the call c of a session.
+// Remember records a decision about the call c of a session, so that the same call is not
+// asked about again: see [gate.Memory]. by names the person.
 func (h *Host) Remember(session string, s *openmanus.State, c *openmanus.CallState, allow bool, by string) error {
 	d := h.Decision(session, s, c)
 	d.Allow, d.By, d.At = allow, by, time.Now().UTC()
@@ -48,7 +49,8 @@ func (h *Host) Remember(session string, s *openmanus.State, c *openmanus.CallSta
 var ErrNotLasting = errors.New("this decision cannot be remembered, because the effect of the call depends on the file " +
 	"or page as it is then. A rule in [approval] of your configuration can allow edits")
 
-// WhyNotLasting is why a decision about a question is not remembered.
+// WhyNotLasting returns the error for a decision about q that cannot be remembered. It
+// names the option that allows a site for the rest of the session, where there is one.
 func WhyNotLasting(q openmanus.Asked) error {
 	if !gate.OnlyPerson(q.Rule) && q.Rule != gate.RuleLocal {
 		return ErrNotLasting

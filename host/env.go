@@ -44,7 +44,8 @@ func (e Env) lookup(name string) (string, bool) {
 	return e.Lookup(name)
 }
 
-// Getenv returns the value of an environment variable, or "" if it is not set.
+// Getenv returns the value of an environment variable, or "" if it is not set. It reads
+// the environment that the program passed in, not that of the process.
 func (e Env) Getenv(name string) string {
 	v, _ := e.lookup(name)
 	return v

@@ -145,7 +145,10 @@ var builtDirs = []string{
 // only names and sizes are followed.
 func isBuilt(name string, dir bool) bool { return dir && slices.Contains(builtDirs, path.Base(name)) }
 
-// Begin implements [run.Follower].
+// Begin implements [run.Follower]. It takes a snapshot of the workspace. If that differs
+// from the last recorded one, the difference is recorded first, as changes of others.
+// Where snapshots are impossible, because the workspace is too large or cannot be read,
+// the times and sizes of files say what changed.
 func (f *follower) Begin(
 	ctx context.Context, session string, s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec, reading func(int),
 ) (*openmanus.Snapped, func(context.Context) run.Followed) {
@@ -210,7 +213,10 @@ func (f *follower) Begin(
 	}
 }
 
-// Broken implements [run.Follower].
+// Broken implements [run.Follower]. It compares the workspace with the last recorded
+// snapshot; everything that differs counts as the call's doing, since nothing tells it
+// from changes of others after the process died. It returns nil if nothing changed, or if
+// the workspace was not followed.
 func (f *follower) Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped {
 	if s.Config.Workspace == "" || s.Snapshot.Tree == "" {
 		return nil

@@ -37,7 +37,9 @@ type HookSource struct {
 	key string
 }
 
-// Hooks returns the hooks of the configuration and of the workspace dir.
+// Hooks returns the hooks of the configuration and of the workspace dir, each source with
+// the reason why it does not run yet, if it needs an approval. Files of the workspace are
+// read as they are now. A directory that does not exist has no hooks.
 func (e Env) Hooks(cfg *config.Config, dir string) (list []HookSource, err error) {
 	dir = realPath(dir)
 	for _, c := range cfg.Hooks {
@@ -102,7 +104,9 @@ func (e Env) hookSource(dir string, s HookSource, content string) HookSource {
 	return s
 }
 
-// ApproveHooks remembers that hooks may run as they are now.
+// ApproveHooks remembers that the hooks of a source may run in the workspace dir. The
+// approval is for exactly these commands and the content of their files: any change asks
+// again.
 func (e Env) ApproveHooks(dir string, s HookSource) error {
 	what := "hooks of " + s.Name + " in " + realPath(dir)
 	return e.Memory().Remember(gate.Decision{Key: s.key, Allow: true, What: what, By: ByPerson, At: time.Now().UTC()})

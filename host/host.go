@@ -118,7 +118,8 @@ type Host struct {
 	recording sync.Once // the warning that nothing is asked about provenance
 }
 
-// New returns a host. The caller closes it, and then the store.
+// New returns a host. It connects to nothing and starts nothing yet. The caller closes it,
+// and then the store.
 func New(o Options) (*Host, error) {
 	if o.Secrets == nil {
 		o.Secrets = o.Env.Secrets(o.Config, o.Servers)
@@ -153,7 +154,9 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Secrets returns the secrets of cfg and of the MCP servers.
+// Secrets returns the values that must not be stored or shown: keys and passwords of the
+// configuration, of the MCP servers and of agents elsewhere, by the names under which
+// placeholders show them.
 func (e Env) Secrets(cfg *config.Config, servers []config.MCPServer) *journal.Secrets {
 	values := cfg.Secrets()
 	e.serverSecrets(servers, values)

@@ -20,7 +20,8 @@ type Keyring struct {
 // keyringPatience is how long a keyring may take, which may ask its user first.
 const keyringPatience = time.Minute
 
-// Keyring returns the system's keyring; false if there is none that can be used.
+// Keyring returns the system's keyring. The second result is false if there is none that
+// can be used: on Linux secret-tool and a session bus are needed, on macOS security.
 func (e Env) Keyring() (Keyring, bool) {
 	name := "secret-tool"
 	switch {
@@ -33,7 +34,8 @@ func (e Env) Keyring() (Keyring, bool) {
 	return Keyring{path}, err == nil
 }
 
-// Get returns the key with the name.
+// Get returns the key with the name. A key that is not there is an error. The keyring may
+// ask the person to unlock it, for which Get waits.
 func (k Keyring) Get(name string) (string, error) {
 	args := []string{"lookup", "service", "openmanus", "account", name}
 	if runtime.GOOS == "darwin" {
@@ -47,7 +49,8 @@ func (k Keyring) Get(name string) (string, error) {
 	return key, err
 }
 
-// Set keeps a key under the name, in place of one that was there.
+// Set keeps a key under the name, in place of one that was there. The key travels on
+// standard input, where other users of the machine cannot see it.
 func (k Keyring) Set(name, key string) error {
 	if strings.ContainsAny(key+name, "\"\\\r\n'") {
 		return errors.New("the key has characters that the keyring's program does not take")

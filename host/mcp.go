@@ -18,7 +18,9 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// Servers returns the MCP servers that are configured. Warnings go to Warn.
+// Servers returns the MCP servers that the configuration and the files beside it name,
+// approved or not. It connects to none. Parts that cannot be used go to Warn; a file that
+// cannot be read at all is an error.
 func (e Env) Servers(cfg *config.Config) ([]config.MCPServer, error) {
 	list, warnings, err := config.MCPServers(cfg.MCP.File, e.Dir, e.lookup)
 	if err != nil {

@@ -57,7 +57,9 @@ func (c *serverClients) close() error {
 	return open.Close()
 }
 
-// CurrentServers returns the MCP servers that are configured now.
+// CurrentServers returns the MCP servers that are configured now. They differ from
+// [Options].Servers after a person has changed them while the program runs. Do not change
+// the slice.
 func (h *Host) CurrentServers() []config.MCPServer {
 	h.servers.mu.Lock()
 	defer h.servers.mu.Unlock()
@@ -225,7 +227,8 @@ func (in *signIn) show(_, link string) {
 	}
 }
 
-// SignedIn reports whether the sign-in to the MCP server with the name has ended, and how.
+// SignedIn reports whether the sign-in to the MCP server with the name has ended, and if
+// so whether it succeeded. Without a sign-in it has ended with an error.
 func (h *Host) SignedIn(name string) (ended bool, err error) {
 	h.servers.mu.Lock()
 	in := h.servers.signIns[name]

@@ -81,7 +81,8 @@ func catalogued(p *provider.Provider, name string) (config.Info, bool) {
 	return InfoOf(m), true
 }
 
-// InfoOf returns an entry of the catalogue as the configuration has it.
+// InfoOf returns an entry of the catalogue in the form of the configuration, so that both
+// print alike.
 func InfoOf(m catalogue.Model) config.Info {
 	return config.Info{
 		Window: m.Window, Output: m.Output,

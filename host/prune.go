@@ -285,7 +285,9 @@ type Storage struct {
 	MaxSize   int64 `json:"max_size"`  // what Snapshots may be
 }
 
-// Storage measures what the sessions take of the disk.
+// Storage measures the disk space of the sessions: the database, blobs, snapshots of
+// workspaces and their indices, in bytes. It reads every snapshot's size, which takes
+// seconds in a large store. Stores that are not on this machine cannot be measured.
 func (h *Host) Storage(ctx context.Context) (s Storage, err error) {
 	db, ok := h.Store.(historyStore)
 	if !ok {

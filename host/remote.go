@@ -83,7 +83,8 @@ func (e Env) RemoteKinds(cfg *config.Config) []agents.Kind {
 	return kinds
 }
 
-// RemoteAgents lists the agents elsewhere that the configuration names.
+// RemoteAgents lists the agents elsewhere that the configuration names, in the order of
+// their names, each with the card that a person approved. It connects to none.
 func (e Env) RemoteAgents(cfg *config.Config) (list []RemoteAgent, err error) {
 	for _, name := range cfg.RemoteNames() {
 		r := RemoteAgent{Name: name, URL: cfg.A2A[name].URL}

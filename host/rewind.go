@@ -668,7 +668,10 @@ func merged(all []done) (steps []done) {
 // samePath reports whether two paths lead to the same directory.
 func samePath(a, b string) bool { return a == b || realPath(a) == realPath(b) }
 
-// Restore implements [run.Follower].
+// Restore implements [run.Follower]. It works out again what the rewind has to change,
+// from the journal and the snapshots, and does the part that is missing: files that
+// already have their final content stay. So it may be called again after a kill at any
+// moment.
 func (f *follower) Restore(ctx context.Context, session string, s *openmanus.State) (*openmanus.Snapped, error) {
 	x, err := f.h.loadBack(ctx, session)
 	if err != nil {

@@ -99,7 +99,8 @@ func (w wirePart) part() Part {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON implements [json.Marshaler]. Each part is an object whose type names its
+// kind. A kind that this package does not know is an error.
 func (ps Parts) MarshalJSON() ([]byte, error) {
 	ws := make([]any, len(ps))
 	for i, p := range ps {
@@ -112,7 +113,8 @@ func (ps Parts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(ws)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
+// UnmarshalJSON implements [json.Unmarshaler]. It is the reverse of MarshalJSON, and
+// replaces what ps had. A part of an unknown type is an error.
 func (ps *Parts) UnmarshalJSON(data []byte) error {
 	var raws []json.RawMessage
 	if err := json.Unmarshal(data, &raws); err != nil {

@@ -33,7 +33,8 @@ type Error struct {
 	Err        error         // the cause, in words for people
 }
 
-// Error returns the cause with the HTTP status, if there is one.
+// Error returns the text of the cause, with the HTTP status if there is one. The text may
+// come from a provider; show it as data.
 func (e *Error) Error() string {
 	if e.Status != 0 {
 		return fmt.Sprintf("%v (HTTP %d)", e.Err, e.Status)
@@ -44,7 +45,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Temporary reports whether the same request may succeed later.
+// Temporary reports whether the same request may succeed later: after a rate limit, a
+// fault of the network, a timeout, or a stream that broke off, unless Permanent says
+// otherwise.
 func (e *Error) Temporary() bool {
 	if e.Permanent {
 		return false
@@ -56,7 +59,8 @@ func (e *Error) Temporary() bool {
 	return e.Kind == Protocol && e.Status == 0 // a stream that broke, not a request that was refused
 }
 
-// KindOf returns the kind of the [*Error] in err's chain, or [Protocol].
+// KindOf returns the kind of the [*Error] in err's chain, or [Protocol] if there is none:
+// an error that no adapter has classified is a fault of the exchange.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -32,7 +32,9 @@ type failover struct {
 	others   []Named
 }
 
-// Stream implements [Model].
+// Stream implements [Model]. It asks the models in their order until one replies. Before
+// another one is asked, a Reset tells the reader to drop what the last one has streamed,
+// and every first delta names its model in By. The error is that of the last model asked.
 func (f *failover) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		m := Named{Model: f.first}

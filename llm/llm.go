@@ -111,7 +111,8 @@ func Say(role Role, text string) Message {
 	return Message{Role: role, Parts: Parts{Text{Text: text}}}
 }
 
-// Text returns the prose of ps, without thinking, calls and results.
+// Text returns the prose of ps, joined without separators. Thinking, calls, results and
+// blobs are left out.
 func (ps Parts) Text() string {
 	var b strings.Builder
 	for _, p := range ps {
@@ -125,7 +126,8 @@ func (ps Parts) Text() string {
 // Text returns the prose of m, without thinking and calls.
 func (m Message) Text() string { return m.Parts.Text() }
 
-// Calls returns the tool calls in m, in order.
+// Calls returns the tool calls in m, in the order in which the model made them. Calls
+// within results do not count.
 func (m Message) Calls() []Call {
 	var cs []Call
 	for _, p := range m.Parts {
@@ -188,7 +190,8 @@ type Memo struct {
 	kept map[any]any
 }
 
-// Load returns the value stored under key; nil if there is none.
+// Load returns the value stored under key, or nil. A nil Memo has no values. It is safe
+// for concurrent use.
 func (m *Memo) Load(key any) any {
 	if m == nil {
 		return nil
@@ -298,7 +301,7 @@ type Usage struct {
 	Estimated int `json:"estimated_tokens,omitempty"`
 }
 
-// Add returns the sum of u and v.
+// Add returns the sum of u and v, field by field. Neither is changed.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.Cached + v.Cached,
 		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning, u.Estimated + v.Estimated}

@@ -20,7 +20,9 @@ func PromptTools(m Model) Model { return &prompted{m} }
 // A prompted is the Model of [PromptTools].
 type prompted struct{ model Model }
 
-// Stream implements [Model].
+// Stream implements [Model]. A request without tools goes through unchanged. Otherwise the
+// tools are described in the system prompt, calls and results of the conversation become
+// text, and calls in the reply's text become [Call] parts.
 func (p *prompted) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	if len(req.Tools) == 0 {
 		return p.model.Stream(ctx, req)

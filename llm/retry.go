@@ -55,7 +55,9 @@ type retrier struct {
 	opts  RetryOptions
 }
 
-// Stream implements [Model].
+// Stream implements [Model]. Before a further attempt, a Reset tells the reader to drop
+// what a failed one has streamed. Request.Attempts overrides the number of attempts. The
+// limiter, which all requests with the same key share, delays the first attempt as well.
 func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		shown := false // fragments of a void reply were yielded

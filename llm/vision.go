@@ -30,7 +30,9 @@ type blind struct {
 	name          string
 }
 
-// Stream implements [Model].
+// Stream implements [Model]. Each image of the request is replaced by a description, which
+// the reader model makes once and the request's Memo keeps. The usage of the reader is in
+// a delta of its own, also if the request fails afterwards.
 func (b *blind) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		read := &readings{}

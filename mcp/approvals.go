@@ -196,7 +196,9 @@ func writePrivate(path string, v any) error {
 	return nil
 }
 
-// Approved reports whether the server with this identity was approved.
+// Approved reports whether the server with this identity was approved. The identity covers
+// the exact command or URL, so a changed one is not. A missing file has no approvals; a
+// damaged one is an error.
 func (a *Approvals) Approved(id string) (bool, error) {
 	all, err := a.load()
 	return all[id] != nil, err
@@ -211,7 +213,8 @@ func (a *Approvals) Approve(s ServerConfig) error {
 	})
 }
 
-// Revoke forgets every server with the name.
+// Revoke forgets the approvals of every server with the name. It is no error if there are
+// none.
 func (a *Approvals) Revoke(name string) error {
 	return a.change(func(all map[string]*approval) bool {
 		before := len(all)

@@ -179,7 +179,8 @@ func (c *Client) start(ctx context.Context, links []*link) {
 	all.Wait()
 }
 
-// Close ends every call that is under way and every server, and waits for them.
+// Close ends every call that is under way and every server, and waits for them. Tools of
+// the client return errors from then on.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -311,7 +312,8 @@ type ToolStatus struct {
 	Held        string // why it is not offered; "" if it is offered
 }
 
-// Status returns the state of every server, by name.
+// Status returns the state of every server, in the order of their names: whether it is
+// connected, and why not. It waits for none.
 func (c *Client) Status() []Status {
 	var all []Status
 	for _, l := range c.links() {

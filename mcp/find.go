@@ -269,7 +269,9 @@ func (u *useTool) Hints(call openmanus.Call) openmanus.Hints {
 	return openmanus.Hints{Destructive: true}
 }
 
-// Run implements [openmanus.Tool].
+// Run implements [openmanus.Tool]. It runs the tool that the arguments name, with its own
+// arguments; the result is that of the tool. A name that no server offers is an error that
+// suggests similar ones.
 func (u *useTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	t, input, err := u.c.targetOf(call)
 	if err != nil {
@@ -326,7 +328,8 @@ type useGate struct {
 	g openmanus.Gate
 }
 
-// Rule implements [openmanus.Gate].
+// Rule implements [openmanus.Gate]. The inner gate sees the tool that is meant, with its
+// own spec and arguments, so rules for a tool hold however it is called.
 func (u useGate) Rule(
 	ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec,
 ) (openmanus.Verdict, error) {

@@ -154,6 +154,8 @@ type bounded struct {
 	left int64
 }
 
+// Read reads at most as much as is left, and then fails: a server's answer must not fill
+// the memory.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, fmt.Errorf("the answer has more than %d bytes", maxMessage)

@@ -81,7 +81,9 @@ func (r *reader) Hints(call openmanus.Call) openmanus.Hints {
 	return openmanus.Hints{ReadOnly: reads, Idempotent: reads}
 }
 
-// Run implements [openmanus.Tool].
+// Run implements [openmanus.Tool]. Without a resource it lists the resources and prompts
+// of the server; otherwise it reads the one named. An unknown server is an error that
+// lists the servers.
 func (r *reader) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	var in readArgs
 	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {

@@ -116,7 +116,8 @@ func (s *Server) add(t openmanus.Tool) {
 	})
 }
 
-// Serve serves one client over in and out until the client leaves or ctx ends.
+// Serve serves one client over in and out until the client leaves or ctx ends. A client
+// that leaves is no error. The caller closes in and out.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	err := s.mcp.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
 	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {

@@ -52,7 +52,8 @@ func (s *SignIn) path(l *link) string {
 	return filepath.Join(s.Dir, fmt.Sprintf("%x.json", sum)[:32])
 }
 
-// Forget deletes the grant for the server.
+// Forget deletes the grant for the server, so that the next connection asks the person to
+// sign in again. It is no error if there is none.
 func (s *SignIn) Forget(cfg ServerConfig) error {
 	err := os.Remove(s.path(&link{cfg: cfg}))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +83,9 @@ type signer struct {
 	open   map[string]chan url.Values // links that were shown, by their state
 }
 
-// TokenSource implements [auth.OAuthHandler].
+// TokenSource implements [auth.OAuthHandler]. It returns the grant of an earlier sign-in,
+// which it reads from its file once, or nil if there is none. A file that cannot be read
+// is an error that names it.
 func (s *signer) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +128,9 @@ type keeper struct {
 	last string
 }
 
-// Token implements [oauth2.TokenSource].
+// Token implements [oauth2.TokenSource]. A renewed token is stored at once. If the grant
+// was revoked, it returns a token that the server refuses, so that the server asks for a
+// new sign-in.
 func (k *keeper) Token() (*oauth2.Token, error) {
 	t, err := k.source.Token()
 	var refused *oauth2.RetrieveError
@@ -156,7 +161,8 @@ func (s *signer) save(client *oauth2.Config, t *oauth2.Token) {
 	}
 }
 
-// Authorize implements [auth.OAuthHandler].
+// Authorize implements [auth.OAuthHandler]. It leads the person through the sign-in. Where
+// no person can be led, it fails with the command by which one signs in.
 func (s *signer) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	if s.Show == nil {
 		io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // so that the connection can be reused

@@ -134,6 +134,8 @@ type messages struct {
 	cut  bool   // the next piece continues a line that is not a message
 }
 
+// Read implements [io.Reader]. It passes on the lines that begin like JSON, and drops
+// others, which careless servers print to standard output.
 func (m *messages) Read(p []byte) (int, error) {
 	for len(m.rest) == 0 {
 		piece, err := m.r.ReadSlice('\n')
@@ -168,6 +170,7 @@ type tail struct {
 
 const maxTail = 4 << 10
 
+// Write implements [io.Writer]. It keeps the last maxTail bytes, and never fails.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

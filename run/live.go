@@ -113,7 +113,9 @@ func (l *outputStream) printed() string {
 	return ending(string(l.kept), maxKept)
 }
 
-// Write implements [io.Writer]. It never fails.
+// Write implements [io.Writer]. Secrets are replaced, also if they are split over several
+// writes, and a character that is split over two writes is shown with the second. It never
+// fails.
 func (l *outputStream) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

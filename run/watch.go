@@ -68,7 +68,8 @@ func (l *Local) publish(session string, b openmanus.Body) {
 	}
 }
 
-// Drives reports whether this Local drives a session.
+// Drives reports whether this Local drives a session. It says nothing about other
+// processes: see [openmanus.Locker].
 func (l *Local) Drives(session string) bool {
 	l.mu.Lock()
 	h := l.hubs[session]

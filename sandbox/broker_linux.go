@@ -130,7 +130,8 @@ func (k *broker) start() error {
 	return nil
 }
 
-// Close ends the thread. Calls of commands fail from then on.
+// Close ends the thread that answers the system calls of commands, and waits for it. Calls
+// of commands fail from then on.
 func (k *broker) Close() error {
 	err := k.stop.Close()
 	<-k.stopped

@@ -222,7 +222,8 @@ func (c *cgroup) prepare(attr *syscall.SysProcAttr, inside *bool) error {
 	return nil
 }
 
-// Close removes the cgroup. Its last process may still be dying.
+// Close removes the cgroup. Its last process may still be dying, so it tries for a moment.
+// A nil cgroup has nothing to remove.
 func (c *cgroup) Close() error {
 	if c == nil {
 		return nil

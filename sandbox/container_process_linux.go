@@ -179,7 +179,9 @@ func (p *containerProcess) Terminate() error {
 	return p.engine.kill(ctx, p.id, "SIGTERM")
 }
 
-// Stop implements [workspace.Process].
+// Stop implements [workspace.Process]. It kills the process in the container. If the
+// engine does not answer, it closes the connection, so that the caller does not
+// wait.
 func (p *containerProcess) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), deathTime)
 	defer cancel()
@@ -228,7 +230,8 @@ func (p *containerProcess) Kill() error {
 	return errors.Join(reason, err, p.after())
 }
 
-// Status implements [workspace.Process].
+// Status implements [workspace.Process]. A process whose end the engine did not report was
+// killed: by us, from outside, or because memory ran out.
 func (p *containerProcess) Status() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -286,7 +286,8 @@ func (c *carrier) forget(conn net.Conn) {
 	delete(c.conns, conn)
 }
 
-// Close ends everything, and returns when nothing is left. It may be called twice.
+// Close closes the listeners and all connections, and returns when nothing is left. It may
+// be called twice.
 func (c *carrier) Close() {
 	c.cancel()
 	for _, l := range c.listeners {

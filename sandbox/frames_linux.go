@@ -109,7 +109,8 @@ type outputReader struct {
 	said []byte
 }
 
-// Read implements [io.Reader].
+// Read implements [io.Reader]. It returns the standard output out of the engine's frames,
+// and keeps the beginning of the standard error for the message of a failure.
 func (o *outputReader) Read(p []byte) (int, error) {
 	for o.left == 0 {
 		var head [8]byte

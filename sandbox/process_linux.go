@@ -101,7 +101,8 @@ func (p *process) tell(line string) {
 	}
 }
 
-// Forward implements [workspace.Forwarder].
+// Forward implements [workspace.Forwarder]. The ports stay open until stop is called or
+// the process ends. It is an error if the sandbox opens none.
 func (p *process) Forward(ports []int) (stop func(), err error) {
 	if p.opens == nil {
 		return nil, errors.New("this sandbox opens no port of this machine")
@@ -130,7 +131,8 @@ func (p *process) discard() {
 // leaves it to Status to reap it.
 func (p *process) Wait() { <-p.ended }
 
-// Terminate implements [workspace.Process].
+// Terminate implements [workspace.Process]. It sends SIGTERM to all descendants, the first
+// one included, so that programs can end in order.
 func (p *process) Terminate() error {
 	found := descendants(p.root)
 	if len(found) == 0 {

@@ -48,7 +48,8 @@ func (s *starter) start(cmd *exec.Cmd) error {
 	})
 }
 
-// Close ends the thread. All commands have ended by then.
+// Close ends the thread, and waits for it. All commands have ended by then: a command dies
+// with the thread that started it.
 func (s *starter) Close() error {
 	close(s.work)
 	<-s.ended

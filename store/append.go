@@ -266,7 +266,9 @@ func (db *DB) publish(e *entry) {
 	db.blobs.removePins(e.refs)
 }
 
-// Restore implements [openmanus.Restorer]. It keeps times to the microsecond.
+// Restore implements [openmanus.Restorer]. It keeps times to the microsecond. The events
+// must be a whole session, numbered from 1. A session that exists is an
+// [openmanus.ErrExists], and stays as it is.
 func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Event) error {
 	if err := summary.CheckID(session); err != nil {
 		return err

@@ -20,7 +20,8 @@ type blobLinks struct {
 	names map[openmanus.Ref]string // the link of each blob
 }
 
-// Put implements [openmanus.Blobs].
+// Put implements [openmanus.Blobs]. The blob has a second name until the links are
+// released, so that it cannot be collected before the event that refers to it is stored.
 func (l *blobLinks) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
 	ref, name, err := l.put(data)
 	if err != nil {

@@ -247,7 +247,8 @@ type checked struct {
 // ReadAt implements [io.ReaderAt]. The content is not verified.
 func (c *checked) ReadAt(p []byte, off int64) (int, error) { return c.file.ReadAt(p, off) }
 
-// Size returns how many bytes the blob has; 0 if that is not known.
+// Size returns how many bytes the blob has, or 0 if that is not known. It may be called at
+// any time until Close.
 func (c *checked) Size() int64 {
 	info, err := c.file.Stat()
 	if err != nil {

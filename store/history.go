@@ -28,7 +28,8 @@ func (db *DB) SnapshotSessions(ctx context.Context) (all []journal.SnapshotSessi
 	return all, err
 }
 
-// Snapshots returns the snapshots that a session recorded, in their order.
+// Snapshots returns the snapshots that a session recorded, in their order, each with
+// its time, its trees and the packs that they need.
 func (db *DB) Snapshots(ctx context.Context, session string) (all []journal.RecordedSnapshot, err error) {
 	err = db.each(ctx, "snapshots", []any{session}, func(rows *sql.Rows) error {
 		var seq, at int64
@@ -121,7 +122,8 @@ func (db *DB) DropPacks(ctx context.Context, session string, refs []openmanus.Re
 
 func (db *DB) prunedMark() string { return filepath.Join(db.blobs.dir, "pruned") }
 
-// Pruned returns a number that is another one after DropPacks, by any process.
+// Pruned returns a number that changes with each DropPacks, by any process. A process that
+// remembers which packs exist looks again when it has changed.
 func (db *DB) Pruned() int64 {
 	info, err := os.Stat(db.prunedMark())
 	if err != nil {
@@ -143,7 +145,8 @@ func (db *DB) BlobSize(ref openmanus.Ref) int64 {
 	return info.Size()
 }
 
-// Sizes returns the bytes of the files of the database, and of all blobs.
+// Sizes returns the bytes of the files of the database, its write-ahead log included, and
+// of all blobs. Files that are deleted meanwhile do not count.
 func (db *DB) Sizes() (database, blobs int64, err error) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if info, err := os.Stat(db.path + suffix); err == nil {

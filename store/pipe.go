@@ -24,7 +24,10 @@ func (db *DB) Pipe(session string, after int64) openmanus.Pipe {
 	return &pipe{db: db, session: session, after: after}
 }
 
-// Append implements [openmanus.Pipe].
+// Append implements [openmanus.Pipe]. The numbers and times of the events are final when
+// it returns, unless the writer refuses the entry. It waits only if very many entries are
+// waiting for the writer. The caller must call the returned function, which waits for the
+// commit.
 func (p *pipe) Append(ctx context.Context, bodies ...openmanus.Body) ([]openmanus.Event, func() error, error) {
 	if err := summary.CheckID(p.session); err != nil {
 		return nil, nil, err

@@ -10,7 +10,8 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// PutReceiver implements [journal.Receivers].
+// PutReceiver implements [journal.Receivers]. It replaces a receiver with the same id. A
+// session that does not exist is an [openmanus.ErrNoSession].
 func (db *DB) PutReceiver(ctx context.Context, r journal.Receiver) error {
 	changed, err := db.changes(ctx, "put_receiver", r.Session, r.ID, r.Spec, r.At, micros(r.Until), micros(r.Failing), r.Done, r.Added.UnixMicro())
 	if err == nil && !changed {
@@ -44,7 +45,8 @@ func (db *DB) changes(ctx context.Context, query string, args ...any) (some bool
 	return some, db.explain(err)
 }
 
-// Receivers implements [journal.Receivers].
+// Receivers implements [journal.Receivers]. It returns those of a session, or without one
+// all that are not done, the oldest first.
 func (db *DB) Receivers(ctx context.Context, session string) (all []journal.Receiver, err error) {
 	rows, err := db.query(ctx, "receivers", session)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
-// Sessions implements [journal.Index].
+// Sessions implements [journal.Index]. It reads all rows before it yields the first, so
+// that a slow caller holds no transaction.
 func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[journal.SessionInfo, error] {
 	return func(yield func(journal.SessionInfo, error) bool) {
 		limit := opts.Limit
@@ -49,7 +50,8 @@ func kindsOf(opts journal.ListOptions) int {
 	return 0
 }
 
-// MarkIdle implements [journal.IdleMarker].
+// MarkIdle implements [journal.IdleMarker]. It does nothing if the session has more events
+// than seq, since these may be something to do.
 func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
 	return db.explain(db.writer.do(ctx, db.writer.jobs, &job{do: func(q *queries) error {
 		_, err := q.exec("mark_idle", session, seq)
@@ -57,7 +59,8 @@ func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
 	}}))
 }
 
-// Session implements [journal.Index].
+// Session implements [journal.Index]. A session that does not exist is an
+// [openmanus.ErrNoSession].
 func (db *DB) Session(ctx context.Context, id string) (journal.SessionInfo, error) {
 	all, err := db.infos(ctx, "session", id)
 	if err != nil {
@@ -83,7 +86,8 @@ func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 	return summary.Named(prefix, all)
 }
 
-// Used implements [journal.Meter].
+// Used implements [journal.Meter]. Days are in UTC; Since counts from the beginning of its
+// day.
 func (db *DB) Used(ctx context.Context, opts journal.MeterOptions) (all []journal.Used, err error) {
 	by := cmp.Or(opts.By, "model")
 	if !slices.Contains([]string{"model", "flow", "session", "day"}, by) {

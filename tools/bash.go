@@ -78,7 +78,8 @@ func NewBash(ws workspace.Workspace) *Bash {
 	return b
 }
 
-// Spec implements [openmanus.Tool].
+// Spec implements [openmanus.Tool]. In a workspace that only allows reading, the
+// description says so, and hints let calls run without an approval.
 func (b *Bash) Spec() openmanus.ToolSpec {
 	file := "bash"
 	if workspace.ReadOnly(b.ws) {
@@ -161,7 +162,10 @@ func (b *Bash) read(call openmanus.Call) (in bashInput, r openmanus.Reach, err e
 	return in, r, in.reachInput.check(r, other)
 }
 
-// Run implements [openmanus.Tool].
+// Run implements [openmanus.Tool]. The command runs in the session's shell, which keeps
+// its state between calls; calls of one session wait for each other. A call with a reach
+// beyond the sandbox runs in a shell of its own. A restart ends the shell and everything
+// that it has started.
 func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	in, r, err := b.read(call)
 	if err != nil {

@@ -26,7 +26,9 @@ type procOutput struct {
 	cut        []byte // an incomplete character at the end, not shown yet
 }
 
-// Write never fails: if the output cannot be shown, the command still goes on.
+// Write implements [io.Writer]. It keeps the beginning and the end of the output, each up
+// to half of the limit, and shows all of it live. It never fails: if the output cannot be
+// shown, the command still goes on.
 func (o *procOutput) Write(p []byte) (int, error) {
 	if o.live != nil {
 		o.show(p)

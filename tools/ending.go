@@ -104,6 +104,8 @@ type completion struct {
 
 func (c completion) Spec() openmanus.ToolSpec { return c.spec }
 
+// Run implements [openmanus.Tool]. The arguments are the answer of the session, which ends
+// with success. The schema was checked before.
 func (c completion) Run(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
 	answer, err := c.answer(call.Input)
 	if err != nil {

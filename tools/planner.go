@@ -51,7 +51,8 @@ type newStep struct {
 	Acceptance string `json:"acceptance"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
+// UnmarshalJSON implements [json.Unmarshaler]. A step is an object, or a string that is
+// its text.
 func (s *newStep) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &s.Text)

@@ -89,7 +89,7 @@ func ReadPlans(detail json.RawMessage) (*Plans, error) {
 	return ps, nil
 }
 
-// Find returns the plan with the given ID, or nil.
+// Find returns the plan with the given ID, or nil. The pointer is into ps.
 func (ps *Plans) Find(id string) *Plan {
 	i := slices.IndexFunc(ps.Plans, func(p Plan) bool { return p.ID == id })
 	if i < 0 {
@@ -109,7 +109,8 @@ func (p *Plan) Count(s StepStatus) int {
 	return n
 }
 
-// String returns the plan as the model reads it.
+// String returns the plan as the model reads it: title, progress, and the steps with their
+// status, conditions and notes. The format is that of OpenManus.
 func (p *Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Plan: %s (ID: %s)\n", p.Title, p.ID)

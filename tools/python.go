@@ -94,7 +94,8 @@ func (p *Python) hints() openmanus.Hints {
 
 func (p *Python) limit() procTime { return procTimeOf(p.Timeout, pythonTimeout) }
 
-// Close kills every interpreter that is kept. Later calls that keep state fail.
+// Close kills every interpreter that is kept, and returns when none is left. Later calls
+// that keep state fail.
 func (p *Python) Close() error {
 	p.sessions.closeAll()
 	return nil
@@ -144,7 +145,9 @@ func (p *Python) read(call openmanus.Call) (in pythonInput, r openmanus.Reach, e
 	return in, r, in.reachInput.check(r, other)
 }
 
-// Run implements [openmanus.Tool].
+// Run implements [openmanus.Tool]. Without keep the code runs in an interpreter of its
+// own; with it, in the session's, which has the variables of earlier calls. If the first
+// interpreter cannot be used, the next one is tried, and the result names the reason.
 func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	in, reach, err := p.read(call)
 	if err != nil {

@@ -12,7 +12,9 @@ import (
 var baiduResults = selectors("div.result, div.c-container", "h3 a[href]", "h3",
 	".c-abstract, .content-right_8Zs40, [class*=content-right], .c-span-last")
 
-// Baidu returns the engine that reads Baidu's page.
+// Baidu returns the engine that reads Baidu's result page. base replaces the address of
+// Baidu, for tests; "": the real one. A captcha is an error, so that the next engine is
+// asked.
 func Baidu(base string) Engine {
 	return &engine{
 		name: "Baidu",

@@ -12,7 +12,9 @@ import (
 
 var bingResults = selectors("li.b_algo", "h2 a[href]", "h2", ".b_caption p, p.b_lineclamp2, p")
 
-// Bing returns the engine that reads Bing's page.
+// Bing returns the engine that reads Bing's result page. base replaces the address of
+// Bing, for tests; "": the real one. A captcha in place of results is an error, so that
+// the next engine is asked.
 func Bing(base string) Engine {
 	return &engine{
 		name: "Bing",

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Brave returns the engine that asks Brave's API.
+// Brave returns the engine that asks Brave's API with a key. base replaces the address of
+// the API, for tests; "": the real one. Brave returns at most 20 results.
 func Brave(base, key string) Engine {
 	return &engine{
 		name: "Brave",

@@ -10,7 +10,9 @@ import (
 var duckResults = selectors(
 	".result:not(.result--ad)", "a.result__a[href]", "a.result__a", ".result__snippet")
 
-// DuckDuckGo returns the engine that reads DuckDuckGo's page without scripts.
+// DuckDuckGo returns the engine that reads DuckDuckGo's page without scripts. base
+// replaces the address, for tests; "": the real one. A challenge in place of results is an
+// error, so that the next engine is asked.
 func DuckDuckGo(base string) Engine {
 	return &engine{
 		name: "DuckDuckGo",

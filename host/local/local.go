@@ -66,7 +66,9 @@ type standing struct {
 	surface.Session
 }
 
-// New returns a source. The caller closes it, before the host and the store.
+// New returns a source of the sessions in this process's store. It drives them itself. The
+// caller closes it, before the host and the store. ctx ends everything that the source
+// began.
 func New(ctx context.Context, o Options) *Source {
 	if o.Tell == nil {
 		o.Tell = func(string, bool) {}
@@ -82,7 +84,8 @@ func New(ctx context.Context, o Options) *Source {
 	return s
 }
 
-// Close interrupts what is driven, which can be continued, and waits for it.
+// Close interrupts the sessions that it drives, which can be continued later, and waits
+// for them.
 func (s *Source) Close() error {
 	s.cancel()
 	s.work.Wait()
@@ -170,7 +173,8 @@ func partOf(f surface.File) llm.Part {
 	return llm.Text{Text: fmt.Sprintf("\n\n[sent, and not shown to you: %s, %s, %d bytes]", f.Name, f.MIME, len(f.Data))}
 }
 
-// Say implements [surface.Source].
+// Say implements [surface.Source]. The first message of a session comes with the note
+// about its environment, as in any other way to begin one.
 func (s *Source) Say(ctx context.Context, id string, m surface.Message) error {
 	said, err := s.message(m)
 	if err != nil {
@@ -211,7 +215,8 @@ func (s *Source) Interrupt(ctx context.Context, id, said string) error {
 	return s.append(ctx, id, openmanus.Interrupted{ID: ids.New(), Said: said})
 }
 
-// Continue implements [surface.Source].
+// Continue implements [surface.Source]. A session that failed or was stopped gets a
+// Resumed first; any other one is only woken.
 func (s *Source) Continue(ctx context.Context, id string) error {
 	st, err := openmanus.Load(ctx, s.Store, id)
 	if err != nil {
@@ -238,7 +243,9 @@ func (s *Source) call(ctx context.Context, session, call string) (run.Question, 
 	return run.Question{Node: run.Node{Session: session, State: st}, Call: c}, nil
 }
 
-// Choices implements [surface.Source].
+// Choices implements [surface.Source]. A call that must be asked about each time can be
+// allowed only once, and a decision can be remembered only where the effect of the call
+// depends on nothing but its arguments.
 func (s *Source) Choices(ctx context.Context, session, call string) (surface.Choices, error) {
 	q, err := s.call(ctx, session, call)
 	if err != nil {
@@ -445,7 +452,8 @@ func (s *Source) Agents(context.Context) (all []surface.Named, err error) {
 	return all, nil
 }
 
-// Change implements [surface.Source].
+// Change implements [surface.Source]. Without a session the setting is for the next new
+// one. A model that the configuration does not know is an error, and nothing changes.
 func (s *Source) Change(ctx context.Context, id string, set surface.Setting) error {
 	if set.Model != "" {
 		if s.Endpoint != "" {

@@ -27,7 +27,8 @@ func (x *text) line(format string, a ...any) { *x = append(*x, clip.Plain(fmt.Sp
 // note adds a remark.
 func (x *text) note(format string, a ...any) { x.line("· "+format, a...) }
 
-// PlanLines says what it would do to go back in a session.
+// PlanLines describes what going back would do, a line for each file and message, at most
+// [MaxShown] of each kind. Texts are harmless to print.
 func PlanLines(id string, p *host.BackPlan) []string {
 	var x text
 	if p.Nothing() {
@@ -77,7 +78,8 @@ func PlanLines(id string, p *host.BackPlan) []string {
 	return x
 }
 
-// KeptLines names the files that going back leaves alone.
+// KeptLines names the files that going back leaves alone, with the reason, at most
+// [MaxShown] of them.
 func KeptLines(p *host.BackPlan) []string {
 	var x text
 	for i, k := range p.Kept {
@@ -90,7 +92,7 @@ func KeptLines(p *host.BackPlan) []string {
 	return x
 }
 
-// DoneText says what going back did.
+// DoneText says in one line what going back did, or that nothing had to be done.
 func DoneText(id string, p *host.BackPlan) string {
 	if p.Nothing() {
 		return fmt.Sprintf("nothing to change: session %s has what was there after event %d", id, p.To)

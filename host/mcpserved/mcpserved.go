@@ -54,7 +54,8 @@ func New(h *host.Host) (*Server, error) {
 	return &Server{s, x, closer}, nil
 }
 
-// Close ends the connections of clients and what the tools keep running.
+// Close ends the connections of clients, and then everything that the tools keep running
+// for them.
 func (s *Server) Close() error {
 	s.Server.Close()
 	s.exhibit.updates.close()

@@ -96,7 +96,9 @@ type seen struct {
 // leaser is a store that knows which sessions a process drives.
 type leaser interface{ Driven(session string) bool }
 
-// Start implements [schedule.Runs]. A session whose process died goes on here.
+// Start implements [schedule.Runs]. The session's id follows from the slot, so a second
+// process that starts the same run finds the session of the first. A session whose process
+// died goes on here.
 func (r *Runs) Start(ctx context.Context, name string, p schedule.Plan, d schedule.Due) error {
 	s, said, err := r.state(ctx, d)
 	if err != nil {
@@ -325,7 +327,8 @@ func (r *Runs) answer(ctx context.Context, d schedule.Due) (string, error) {
 	return s.Answer, nil
 }
 
-// Interrupt implements [schedule.Runs].
+// Interrupt implements [schedule.Runs]. A run that has ended already stays as it is. The
+// session records the interrupt once, also if several processes ask for it.
 func (r *Runs) Interrupt(ctx context.Context, d schedule.Due) error {
 	s, _, err := r.state(ctx, d)
 	if err != nil || !slices.Contains([]openmanus.Status{openmanus.Running, openmanus.Waiting}, s.Status()) {

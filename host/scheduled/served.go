@@ -38,7 +38,8 @@ type Service struct {
 	all   sync.WaitGroup
 }
 
-// NewService returns a service of the schedules that are configured.
+// NewService returns a service of the schedules that are configured. It runs none yet. An
+// invalid schedule is an error that names it.
 func NewService(o Options) (*Service, error) {
 	plans, err := Plans(o.Config)
 	return &Service{Options: o, plans: plans, ends: make(map[string]context.CancelFunc)}, err

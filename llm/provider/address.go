@@ -91,7 +91,8 @@ func CheckWord(base string, word Setting) error {
 	return nil
 }
 
-// CheckURL says what is wrong with s as the address of an endpoint.
+// CheckURL returns an error if s is not the address of an endpoint: http or https, a host,
+// perhaps a port and a path, and neither a query nor a fragment. It resolves no name.
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
@@ -105,7 +106,8 @@ func CheckURL(s string) error {
 	return nil
 }
 
-// Host returns the host of base in lower case; "" if base is no address.
+// Host returns the host of base in lower case, without the port, or "" if base is no
+// address.
 func Host(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -114,14 +116,16 @@ func Host(base string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// SameHost reports whether two addresses have the same scheme, host and port.
+// SameHost reports whether two addresses have the same scheme, host and port. An implied
+// port equals the written one. Addresses that cannot be parsed are never the same.
 func SameHost(a, b string) bool {
 	u, err := url.Parse(a)
 	v, e := url.Parse(b)
 	return err == nil && e == nil && u.Scheme == v.Scheme && strings.EqualFold(u.Hostname(), v.Hostname()) && Port(u) == Port(v)
 }
 
-// Port returns the port of u, which for http and https may be implied.
+// Port returns the port of u. If it is implied, it is that of the scheme: 443 for https,
+// and 80 for anything else.
 func Port(u *url.URL) string {
 	switch {
 	case u.Port() != "":
@@ -132,7 +136,8 @@ func Port(u *url.URL) string {
 	return "80"
 }
 
-// Loopback reports whether base is on this machine.
+// Loopback reports whether base names this machine: localhost, a name below it, or a
+// loopback address. It resolves no name.
 func Loopback(base string) bool {
 	h := Host(base)
 	ip := net.ParseIP(h)

@@ -136,7 +136,9 @@ type Options struct {
 	Hint func(llm.Kind) string
 }
 
-// Owns reports whether base is an https address at one of p's hosts.
+// Owns reports whether base is an https address at one of p's hosts. A key of p is sent to
+// no other host unless the user names that host. A * in p's hosts stands for one or more
+// characters without a dot.
 func (p *Provider) Owns(base string) bool {
 	h := Host(base)
 	return strings.HasPrefix(base, "https:") && slices.ContainsFunc(p.Hosts, func(own string) bool {
@@ -213,7 +215,8 @@ func (l List) Resold(base string) bool {
 	return l.first(func(p *Provider) bool { return p.Resells(base) }) != nil
 }
 
-// Names returns the words that can stand before the slash of a model's name.
+// Names returns the words that can stand before the slash of a model's name, in the order
+// of the list. Providers of scripts are left out, since their names end with a colon.
 func (l List) Names() (names []string) {
 	for _, p := range l {
 		if !p.Script {
@@ -278,7 +281,8 @@ func (p *Provider) String() string { return p.Name }
 // MarshalText implements [encoding.TextMarshaler]: p's name.
 func (p *Provider) MarshalText() ([]byte, error) { return []byte(p.Name), nil }
 
-// ModelName returns the name by which a model of p is asked for.
+// ModelName returns the full name of a model of p, by which users ask for it:
+// PROVIDER/NAME, or PROVIDER:NAME for scripts.
 func (p *Provider) ModelName(name string) string {
 	if p.Script {
 		return p.Name + ":" + name

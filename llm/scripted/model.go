@@ -26,7 +26,10 @@ type model struct {
 	tried  sync.Map // of requests without a Memo: tryKey -> int
 }
 
-// Stream implements [llm.Model].
+// Stream implements [llm.Model]. The section that it plays follows from the request alone:
+// from the number of replies in it, and from the conditions of the script. So a resumed
+// session goes on at the right place. A request for which the script has no section is an
+// error that says so.
 func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		n := 1

@@ -51,7 +51,8 @@ type (
 	}
 )
 
-// Open reads a script from a file.
+// Open reads a script from a file, in the format that the package describes. An error
+// names the file and the line.
 func Open(file string) (*Script, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -26,7 +26,9 @@ type Counter struct {
 	kept map[uint64]int
 }
 
-// For returns the counter for a provider's model. It loads no vocabulary yet.
+// For returns the counter for a provider's model. Models of other makers are counted with
+// OpenAI's vocabulary, which is an estimate. It loads no vocabulary yet: that takes some
+// milliseconds at the first count. The counter is safe for concurrent use.
 func For(provider, name string) *Counter {
 	c := &Counter{vocabulary: bpe.O200k, image: detailed, seed: maphash.MakeSeed(), kept: make(map[uint64]int)}
 	name = strings.ToLower(name)
@@ -46,7 +48,8 @@ const (
 	mostKept     = 1024 // counts
 )
 
-// Text implements [llm.Counter].
+// Text implements [llm.Counter]. Counts of longer texts are kept, so that counting a
+// growing conversation again costs only its new messages.
 func (c *Counter) Text(text string) int {
 	if len(text) < worthKeeping {
 		return c.vocabulary().Count(text)

@@ -67,7 +67,9 @@ type checked struct {
 	tr *http.Transport
 }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper]. It checks each request, redirects included,
+// before a name is resolved. An allowance for a local server holds for the host that the
+// caller named, and not for one that it redirects to.
 func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
 	if from := req.Response; from != nil && from.Request != nil && targetOf(from.Request.URL) != targetOf(req.URL) {
 		req = withoutLocal(req) // it is a redirect of another server

@@ -28,6 +28,8 @@ type Refused struct {
 // Unwrap returns e.Err.
 func (e *Refused) Unwrap() error { return e.Err }
 
+// Error names the host and the rule that refused it, and, if there is one, the setting
+// that would allow it.
 func (e *Refused) Error() string {
 	to := e.Host
 	if e.Port != 0 {

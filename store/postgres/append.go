@@ -39,7 +39,9 @@ func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Bo
 	return db.store(ctx, e)
 }
 
-// Restore implements [openmanus.Restorer]. It keeps times to the microsecond.
+// Restore implements [openmanus.Restorer]. It keeps times to the microsecond. The events
+// must be a whole session, numbered from 1. A session that exists is an
+// [openmanus.ErrExists], and stays as it is.
 func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Event) error {
 	if err := summary.CheckID(session); err != nil {
 		return err

@@ -38,7 +38,8 @@ type Objects interface {
 // event in that time.
 const grace = time.Hour
 
-// Put implements [openmanus.Blobs].
+// Put implements [openmanus.Blobs]. With an object store, the content goes there unless it
+// is empty. A blob that exists is kept from Sweep for another while.
 func (db *DB) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
 	ref := openmanus.RefOf(data)
 	if data == nil {
@@ -105,7 +106,9 @@ func (db *DB) Has(ctx context.Context, ref openmanus.Ref) error {
 	return db.closedOr(err)
 }
 
-// Get implements [openmanus.Blobs]. Content that is not what was put is an error.
+// Get implements [openmanus.Blobs]. It verifies the hash: content that differs from what
+// was put is an error. A blob in an object store that this program does not know is an
+// error that names the setting.
 func (db *DB) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error) {
 	var data []byte
 	var object *string
@@ -127,7 +130,8 @@ func (db *DB) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error)
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-// Unused returns how many blobs Sweep would remove.
+// Unused returns how many blobs Sweep would remove now: those that no event has referred
+// to for a while.
 func (db *DB) Unused(ctx context.Context) (n int, err error) {
 	err = db.pool.QueryRow(ctx, "SELECT count(*) FROM blobs WHERE "+unused, grace.Microseconds()).Scan(&n)
 	return n, db.closedOr(err)

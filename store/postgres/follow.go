@@ -24,7 +24,8 @@ func (db *DB) Events(ctx context.Context, session string, after int64) iter.Seq2
 	return read(ctx, db, session, after, db.event)
 }
 
-// EventsJSON implements [journal.JSONReader].
+// EventsJSON implements [journal.JSONReader]. It is faster than encoding the result of
+// Events, because events are stored in nearly this form.
 func (db *DB) EventsJSON(ctx context.Context, session string, after int64) iter.Seq2[journal.EventJSON, error] {
 	return read(ctx, db, session, after, func(ctx context.Context, r record) (journal.EventJSON, error) {
 		data, err := db.codec().Line(ctx, r.seq, r.time(), r.Stored)

@@ -23,7 +23,8 @@ type Condition struct {
 	Notified  time.Duration // from an append to the notification of it; negative: none came
 }
 
-// Condition looks at the store, in some seconds.
+// Condition examines the store for doctor: clocks, leases, forgotten sessions, and whether
+// notifications arrive, for which it waits some seconds at most. It changes nothing.
 func (db *DB) Condition(ctx context.Context) (c Condition, err error) {
 	begun := time.Now()
 	var micros int64

@@ -152,7 +152,8 @@ func place(workspace string) string {
 	return fmt.Sprintf("workspace %x", sha256.Sum256([]byte(workspace)))
 }
 
-// LastTree returns the tree that a session in a workspace recorded last, or "" if none did.
+// LastTree returns the tree that any session in a workspace recorded last, or "" if none
+// did. A host that claims the workspace makes its directory that tree.
 func (db *DB) LastTree(ctx context.Context, workspace string) (tree string, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT tree FROM sessions WHERE workspace = $1 AND tree_at > 0
 		ORDER BY tree_at DESC, id DESC LIMIT 1`, text(workspace)).Scan(&tree)
@@ -162,7 +163,8 @@ func (db *DB) LastTree(ctx context.Context, workspace string) (tree string, err 
 	return tree, db.closedOr(err)
 }
 
-// Driven reports whether a process drives a session: it holds the session's lease.
+// Driven reports whether a process holds the session's lease. A database that cannot be
+// asked counts as no.
 func (db *DB) Driven(session string) (is bool) {
 	err := db.pool.QueryRow(db.ctx, "SELECT EXISTS (SELECT 1 FROM leases WHERE session = $1 AND expires >= "+now+")", session).Scan(&is)
 	return is && err == nil
@@ -172,7 +174,8 @@ func (db *DB) Driven(session string) (is bool) {
 // when it could not be renewed for as long as it is valid.
 func (l *lease) Lost() <-chan struct{} { return l.lost }
 
-// Release implements [openmanus.Lease].
+// Release implements [openmanus.Lease]. If the database cannot be reached, the error says
+// when the lease expires by itself. Further calls return the first result.
 func (l *lease) Release() error {
 	l.once.Do(func() {
 		l.db.leases.mu.Lock()

@@ -23,7 +23,8 @@ func (db *DB) Spend(ctx context.Context, name string, amount, most int64) (spent
 	return spent, false, db.closedOr(err)
 }
 
-// Tally implements [journal.Tally].
+// Tally implements [journal.Tally]: how many sessions an owner has, without child
+// sessions, how many of them were created since a time, and how many are under way.
 func (db *DB) Tally(ctx context.Context, owner string, since time.Time) (all, created, underWay int, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE created >= $2), count(*) FILTER (WHERE under_way)
 		FROM sessions WHERE owner = $1 AND parent = ''`, text(owner), since.UnixMicro()).Scan(&all, &created, &underWay)

@@ -11,7 +11,8 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// PutReceiver implements [journal.Receivers].
+// PutReceiver implements [journal.Receivers]. It replaces a receiver with the same id. A
+// session that does not exist is an [openmanus.ErrNoSession].
 func (db *DB) PutReceiver(ctx context.Context, r journal.Receiver) error {
 	changed, err := db.changes(ctx, `INSERT INTO receivers (session, name, spec, at, until, failing, done, added)
 		SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM sessions WHERE name = $1
@@ -30,7 +31,8 @@ func (db *DB) RemoveReceiver(ctx context.Context, session, id string) error {
 	return err
 }
 
-// MoveReceiver implements [journal.Receivers].
+// MoveReceiver implements [journal.Receivers]. It moves nothing if another process has
+// moved or claimed the receiver since was was read.
 func (db *DB) MoveReceiver(ctx context.Context, was, now journal.Receiver) (moved bool, err error) {
 	return db.changes(ctx, `UPDATE receivers SET at = $4, until = $5, failing = $6, done = $7
 		WHERE session = (SELECT id FROM sessions WHERE name = $1) AND name = $2 AND until = $3`,
@@ -43,7 +45,8 @@ func (db *DB) changes(ctx context.Context, statement string, args ...any) (some 
 	return tag.RowsAffected() > 0, db.closedOr(err)
 }
 
-// Receivers implements [journal.Receivers].
+// Receivers implements [journal.Receivers]. It returns those of a session, or without one
+// all that are not done, the oldest first.
 func (db *DB) Receivers(ctx context.Context, session string) ([]journal.Receiver, error) {
 	rows, err := db.pool.Query(ctx, `SELECT sessions.name, receivers.name, spec, at, until, failing, done, added
 		FROM receivers JOIN sessions ON sessions.id = receivers.session

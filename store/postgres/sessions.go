@@ -34,7 +34,8 @@ func arguments(opts journal.ListOptions) pgx.NamedArgs {
 	return a
 }
 
-// Sessions implements [journal.Index].
+// Sessions implements [journal.Index]. It reads all rows before it yields the first, so
+// that a slow caller holds no connection.
 func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[journal.SessionInfo, error] {
 	return func(yield func(journal.SessionInfo, error) bool) {
 		all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE "+selected+" ORDER BY minute DESC, updated DESC, id DESC LIMIT @limit", arguments(opts))
@@ -50,7 +51,8 @@ func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[
 	}
 }
 
-// Session implements [journal.Index].
+// Session implements [journal.Index]. A session that does not exist is an
+// [openmanus.ErrNoSession].
 func (db *DB) Session(ctx context.Context, id string) (journal.SessionInfo, error) {
 	all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE name = $1", text(id))
 	if err == nil && len(all) == 0 {
@@ -77,7 +79,8 @@ func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 	return summary.Named(prefix, all)
 }
 
-// MarkIdle implements [journal.IdleMarker].
+// MarkIdle implements [journal.IdleMarker]. It does nothing if the session has more events
+// than seq, since these may be something to do.
 func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
 	_, err := db.pool.Exec(ctx, "UPDATE sessions SET under_way = false WHERE name = $1 AND events = $2", text(session), seq)
 	return db.closedOr(err)
@@ -108,7 +111,8 @@ func scanInfo(row pgx.CollectableRow, more ...any) (i journal.SessionInfo, err e
 	return i, err
 }
 
-// Used implements [journal.Meter].
+// Used implements [journal.Meter]. Days are in UTC; Since counts from the beginning of its
+// day.
 func (db *DB) Used(ctx context.Context, opts journal.MeterOptions) ([]journal.Used, error) {
 	by, ok := map[string]string{
 		"model": "usage.model", "flow": "flow", "session": "name",

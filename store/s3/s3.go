@@ -192,7 +192,9 @@ func (b *Bucket) Put(ctx context.Context, name string, data []byte) error {
 	return nil
 }
 
-// Get reads an object. An object that is not there is an error that is [fs.ErrNotExist].
+// Get reads an object, from the cache if it is there. It verifies the content, and opens
+// it if objects are encrypted. An object that does not exist is an error that is
+// [fs.ErrNotExist]. Faults of the network are tried again.
 func (b *Bucket) Get(ctx context.Context, name string) (data []byte, err error) {
 	if len(name) < 2*sha256.Size {
 		return nil, fmt.Errorf("object %q: %w", name, fs.ErrNotExist)
@@ -239,7 +241,8 @@ func (b *Bucket) open(name string, data []byte) (_ []byte, err error) {
 	return data, nil
 }
 
-// Remove removes an object. One that is not there is no error.
+// Remove removes an object, from the cache too. It is no error if the object does not
+// exist. Faults of the network are tried again.
 func (b *Bucket) Remove(ctx context.Context, name string) error {
 	b.cache.remove(name)
 	err := b.tries(ctx, func(ctx context.Context) error {
@@ -251,7 +254,8 @@ func (b *Bucket) Remove(ctx context.Context, name string) error {
 	return err
 }
 
-// Names yields the names of all objects that are older than some time.
+// Names yields the names of all objects that are older than some time, in no particular
+// order. Objects that this program did not write are left out. An error ends it.
 func (b *Bucket) Names(ctx context.Context, older time.Duration) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		ctx, cancel := context.WithCancel(ctx) // ends what lists
