@@ -18,7 +18,7 @@ type verdictTool struct{ openmanus.Tool }
 
 // Run implements [openmanus.Tool]. A critic that calls a claim true without having looked
 // at anything gets one error that says so; if it insists, the verdict is recorded as "not
-// met". What counts as looking is decided by the tally of its calls.
+// met". The tally of its calls says whether it looked.
 func (t verdictTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	var v Verdict
 	if json.Unmarshal([]byte(call.Input), &v) != nil || !v.Met || looked(call.Tally) {

@@ -27,7 +27,8 @@ func (a2aCmd) Help() string {
 	return `Agents that speak A2A 1.0 do work elsewhere: openmanus run --delegate a2a:NAME lets the agent give them some, and --agent a2a:NAME gives them the whole task. They get the task, and the files that it names as @PATH; the files that they make are saved in a2a/NAME. What they say is not trusted. An agent whose card has changed since you approved it gets no work.`
 }
 
-// a2aOne returns the configuration, if it has the agent. The error lists those there are.
+// a2aOne returns the configuration, if it has the agent elsewhere. Otherwise the error
+// lists those that there are, or says how to add one.
 func (t *terminal) a2aOne(g *globals, name string) (*config.Config, error) {
 	cfg, err := t.load(g, nil)
 	if err != nil {
@@ -43,7 +44,8 @@ func (t *terminal) a2aOne(g *globals, name string) (*config.Config, error) {
 	return nil, usage(fmt.Errorf("there is no agent %q elsewhere; there are %s", name, strings.Join(names, ", ")))
 }
 
-// ownConfig returns the file in which the user's own configuration is.
+// ownConfig returns the file in which the user's own configuration is, or will be: the one
+// named with --config, or that in the user's directory. It may not exist.
 func (t *terminal) ownConfig(g *globals) (string, error) {
 	if g.Config != "" {
 		return t.abs(g.Config), nil
@@ -62,7 +64,8 @@ type a2aAddCmd struct {
 	TokenEnv string `help:"The environment variable with the token that it wants." placeholder:"NAME"`
 }
 
-// Run implements the command.
+// Run implements the command. It fetches the card of the agent and approves it before it
+// writes the configuration, so a mistyped address leaves nothing behind.
 func (c *a2aAddCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	cfg, err := t.load(g, nil)
 	if err != nil {
@@ -102,7 +105,8 @@ type a2aInfo struct {
 	Card  string `json:"card,omitempty"`
 }
 
-// Run implements the command.
+// Run implements the command. It connects to no agent: the cards are those that were
+// approved.
 func (c *a2aListCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	cfg, err := t.load(g, nil)
 	if err != nil {
@@ -130,7 +134,8 @@ type a2aTestCmd struct {
 	Name string `arg:"" help:"The agent."`
 }
 
-// Run implements the command.
+// Run implements the command. It fetches the card now, prints it, and fails if that is not
+// the one that was approved.
 func (c *a2aTestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	cfg, err := t.a2aOne(g, c.Name)
 	if err != nil {
@@ -152,7 +157,7 @@ type a2aApproveCmd struct {
 	Name string `arg:"" help:"The agent."`
 }
 
-// Run implements the command.
+// Run implements the command. It approves the card as it is now, and prints it.
 func (c *a2aApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	cfg, err := t.a2aOne(g, c.Name)
 	if err != nil {
@@ -171,7 +176,8 @@ type a2aRemoveCmd struct {
 	Name string `arg:"" help:"The agent."`
 }
 
-// Run implements the command.
+// Run implements the command. It removes the agent from the configuration and forgets the
+// approval. Sessions that worked with the agent keep what they recorded.
 func (c *a2aRemoveCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	cfg, err := t.a2aOne(g, c.Name)
 	if err != nil {

@@ -41,7 +41,9 @@ func (acpCmd) Help() string {
 Sessions work in the directory that the editor names, and are the same ones that the other commands list and continue. MCP servers that the editor hands over run like those of your own configuration.`
 }
 
-// Run implements the command.
+// Run implements the command. Standard output belongs to the protocol, so all messages go
+// to standard error. It ends when the editor closes standard input, or at a signal, and
+// interrupts the sessions that it drives.
 func (c *acpCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) {
 	f := runFlags{Agent: c.Agent, Model: c.Model, BaseURL: c.BaseURL, AnyWorkspace: c.AnyWorkspace, MCPConfig: c.MCPConfig, Sandbox: c.Sandbox,
 		Delegate: c.Delegate, Approve: c.Approve, limitFlags: c.limitFlags}
@@ -117,7 +119,8 @@ func (s *acpSources) with(servers []acp.Server, texts workspace.Buffers) (acp.So
 	return src, nil
 }
 
-// server returns a server of an editor as one of the configuration.
+// server returns a server of an editor as one of the configuration. Characters of its name
+// that tool names cannot have become hyphens. It runs in the workspace.
 func (s *acpSources) server(v acp.Server) config.MCPServer {
 	plain := func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -136,7 +139,8 @@ func (s *acpSources) server(v acp.Server) config.MCPServer {
 	return c
 }
 
-// Close interrupts what is driven, which can be continued, and ends the servers.
+// Close interrupts the sessions that it drives, which can be continued later, and then
+// ends the MCP servers of the editor.
 func (s *acpSources) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,7 +40,8 @@ func (agentsCmd) Help() string {
 and below it the instructions of the agent. In agents/NAME.toml these are keys, and instructions is one more. A file of the workspace never allows more than the run does: the stricter approve and limits apply, and its model must be of the same provider.`
 }
 
-// Run implements the command.
+// Run implements the command. An agent whose file is wrong is listed with the error, so
+// that its author sees why it cannot be used.
 func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	cfg, err := t.load(g, map[string]string{})
 	if err != nil {

@@ -72,7 +72,8 @@ type lineReader interface {
 	Read(ctx context.Context, what tui.Reading) (string, error)
 }
 
-// Run implements the command.
+// Run implements the command. It takes the whole screen if the terminal can show it, and
+// works line by line otherwise. Without a model it leads the person through the setup.
 func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err := c.allows(c.Session); err != nil {
 		return err
@@ -217,7 +218,8 @@ func (c *chat) read(ctx context.Context) (string, error) {
 	}
 }
 
-// say sends a request to the session, which the first one opens, and drives it.
+// say sends a request to the session, which the first one opens, and drives it until the
+// agent has answered or waits. Attached files go with the first request only.
 func (c *chat) say(ctx context.Context, text string) error {
 	m, err := host.Message(c.t.dir, text, c.flags.Attach)
 	if err != nil {
@@ -241,7 +243,8 @@ func (c *chat) say(ctx context.Context, text string) error {
 	return c.goOn(ctx, m)
 }
 
-// goOn appends bodies to the session and drives it until it ends or waits.
+// goOn appends bodies to the session, together with the changes of settings that the flags
+// make, and drives it until it ends or waits. The flags hold once.
 func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
 	s, err := openmanus.Load(ctx, c.db, c.id)
 	if err != nil {
@@ -259,7 +262,8 @@ func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
 	return c.drive(ctx, d)
 }
 
-// drive drives the session and shows it until the agent has answered.
+// drive drives the session and shows it until the agent has answered. An error says how
+// the session stands, and how to go on; what was shown already is not repeated.
 func (c *chat) drive(ctx context.Context, d *drive) error {
 	defer d.Close()
 	if d.person != nil {
@@ -287,7 +291,8 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 	return nil
 }
 
-// answer reads the user's answer to a question. Ctrl-C interrupts the agent.
+// answer reads the user's answer to a question. Ctrl-C interrupts the agent, and answer
+// waits until the driver has noticed.
 func (c *chat) answer(ctx context.Context, prompt string) (string, error) {
 	line, err := c.ask(ctx, prompt)
 	if errors.Is(err, tui.ErrInterrupt) {
@@ -300,7 +305,8 @@ func (c *chat) answer(ctx context.Context, prompt string) (string, error) {
 	return line, err
 }
 
-// command carries out a command that begins with a slash.
+// command carries out a command that begins with a slash: one of the program, or one of
+// the person's own. The program's names win.
 func (c *chat) command(ctx context.Context, word, rest string) error {
 	switch word {
 	case "/help":

@@ -21,7 +21,8 @@ import (
 // chatCommands are the commands of chat, whose names a person's own cannot take.
 var chatCommands = strings.Fields("/model /mode /approve /retry /undo /redo /rewind /fork /cost /help /quit /exit")
 
-// banner says which session goes on, and what was said last.
+// banner says which session continues, and prints the last message, the last answer and
+// the usage, so that the person knows where they are.
 func (c *chat) banner(ctx context.Context) error {
 	s, err := openmanus.Load(ctx, c.db, c.id)
 	if err != nil {
@@ -50,7 +51,8 @@ func (c *chat) banner(ctx context.Context) error {
 	return nil
 }
 
-// model changes the model from the next request on, which the session records.
+// model changes the model from the next request on, which the session records. It asks
+// before the conversation goes to a provider to which the session has sent nothing yet.
 func (c *chat) model(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("which model? /model PROVIDER/NAME")
@@ -82,7 +84,8 @@ func (c *chat) model(ctx context.Context, name string) error {
 	return err
 }
 
-// setMode changes what runs without a question, from the next call on.
+// setMode changes which calls run without a question, from the next call on. Before the
+// first message it holds for the session that the message opens.
 func (c *chat) setMode(ctx context.Context, mode string) error {
 	if !slices.Contains(openmanus.Modes, mode) {
 		return fmt.Errorf("which mode? /mode with one of %s", strings.Join(openmanus.Modes, ", "))
@@ -103,7 +106,8 @@ func (c *chat) setMode(ctx context.Context, mode string) error {
 	return err
 }
 
-// approvePlan carries out the plan that waits for approval.
+// approvePlan carries out the plan that waits for approval, in the mode that the person
+// chose for it.
 func (c *chat) approvePlan(ctx context.Context, mode string) error {
 	s, err := openmanus.Load(ctx, c.db, c.id)
 	if err != nil {

@@ -35,7 +35,9 @@ func (c *chat) steered(ctx context.Context, d *drive) (*openmanus.State, error) 
 	}
 }
 
-// steer gives the agent what the user enters while it works, until stop is called.
+// steer gives the agent the lines that the user enters while it works, until stop is
+// called. Ctrl-C interrupts, and the end of input ends the program, as signals do. stop
+// returns when no line is being read any more.
 func (c *chat) steer(ctx context.Context, d *drive) (stop func()) {
 	if c.line == nil {
 		return func() {}
@@ -69,7 +71,8 @@ func (c *chat) steer(ctx context.Context, d *drive) (stop func()) {
 // whileWorking are the commands that need not wait until the agent has answered.
 var whileWorking = []string{"/help", "/mode", "/cost"}
 
-// tell carries out a command, or adds a message to the session.
+// tell carries out a command that may run while the agent works, keeps another one for
+// later, or adds a message to the session, which the agent reads at its next step.
 func (c *chat) tell(ctx context.Context, text string) error {
 	word, rest, _ := strings.Cut(text, " ")
 	switch {

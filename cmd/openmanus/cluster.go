@@ -48,7 +48,8 @@ type workerOf struct {
 	failed   func(ctx context.Context, session string, err error) error
 }
 
-// joinFleet connects to the fleet of the configuration. It returns nil if there is none.
+// joinFleet connects to the fleet of the configuration. It returns nil if there is none,
+// and an error if the configuration lacks a part that a fleet needs.
 func joinFleet(ctx context.Context, cfg *config.Config, db sessionStore, log *slog.Logger) (fleet, error) {
 	if cfg.Temporal.Address == "" {
 		return nil, nil
@@ -77,7 +78,8 @@ func (t *terminal) openFleet(
 	return a, all, err
 }
 
-// serving returns the options that servers and workers have in common.
+// serving returns the options that servers and workers have in common. An error is one of
+// the configuration.
 func (a *app) serving(sh served.Host, log *slog.Logger) (o server.Options, err error) {
 	o = server.Options{
 		Store: a.db, Local: a.Local, Host: sh, Version: a.Version,

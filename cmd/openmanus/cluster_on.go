@@ -27,7 +27,8 @@ func openObjects(ctx context.Context, b config.Blobs, cache string) (postgres.Ob
 	return bucket, bucket.Close, nil
 }
 
-// dialFleet connects to Temporal.
+// dialFleet connects to Temporal, within a time limit. Sessions go to the worker that
+// holds their workspace, and are shared fairly among their owners.
 func dialFleet(ctx context.Context, t config.Temporal, db sharedStore, log *slog.Logger) (fleet, error) {
 	ctx, cancel := context.WithTimeout(ctx, connecting)
 	defer cancel()
@@ -80,7 +81,8 @@ func orphansOf(ctx context.Context, b config.Blobs, db sharedStore) (names []str
 	return names, err
 }
 
-// removeOrphans removes them, and returns how many there were.
+// removeOrphans removes the objects that no blob refers to, and returns how many there
+// were. If one cannot be removed, the earlier ones are gone already.
 func removeOrphans(ctx context.Context, b config.Blobs, db sharedStore) (n int, err error) {
 	err = withOrphans(ctx, b, db, func(bucket *s3.Bucket, found []string) error {
 		for _, name := range found {

@@ -61,7 +61,8 @@ type completionWordsCmd struct {
 	Words []string `arg:"" optional:""`
 }
 
-// Run implements the command.
+// Run implements the command, which the scripts of shells call. Each line is a word and,
+// after a tab, its description. It never fails: a shell has no use for errors.
 func (c *completionWordsCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	line := cli.New("openmanus", about, new(commands))
 	values := func(v *cli.Value) []cli.Candidate { return t.valuesOf(ctx, g, v) }
@@ -112,7 +113,8 @@ func (t *terminal) valuesOf(ctx context.Context, g *globals, v *cli.Value) []cli
 	return cs
 }
 
-// sessionsFor returns the ids of the newest sessions.
+// sessionsFor returns the ids of the 50 newest sessions, with their titles. Errors mean
+// that there are none to offer.
 func (t *terminal) sessionsFor(ctx context.Context, g *globals) []cli.Candidate {
 	a, err := t.open(g, map[string]string{})
 	if err != nil {

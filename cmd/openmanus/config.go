@@ -49,7 +49,8 @@ func (c *configPathCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	return c.print(t, g, places, tb, "There is no home directory, so no file is read; name one with --config.")
 }
 
-// configFiles returns the files that are read. Later ones override earlier ones.
+// configFiles returns the files that are read. Later ones override earlier ones. A file
+// that was named, by --config or OPENMANUS_CONFIG, is the only one.
 func (t *terminal) configFiles(g *globals) []place {
 	named, _ := t.env("OPENMANUS_CONFIG")
 	if file := cmp.Or(g.Config, named); file != "" {
@@ -85,7 +86,7 @@ type configShowCmd struct {
 	listing
 }
 
-// Run implements the command.
+// Run implements the command. It prints every setting with its source, and masks secrets.
 func (c *configShowCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	cfg, err := t.load(g, map[string]string{})
 	if err != nil {
@@ -112,7 +113,7 @@ type configInitCmd struct {
 	File string `arg:"" optional:"" help:"The file. Default: your own configuration file."`
 }
 
-// Run implements the command.
+// Run implements the command. It never overwrites a file.
 func (c *configInitCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	file := cmp.Or(c.File, g.Config)
 	if file == "" {
@@ -138,7 +139,8 @@ type configCheckCmd struct {
 	File string `arg:"" optional:"" help:"Check this file alone. Default: all that is read."`
 }
 
-// Run implements the command.
+// Run implements the command. With a file it checks that alone; otherwise it checks what a
+// run would read. Rules are checked too. It sends no request.
 func (c *configCheckCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if c.File != "" {
 		file := t.abs(c.File)

@@ -25,7 +25,8 @@ type demoCmd struct {
 	shown
 }
 
-// Run implements the command.
+// Run implements the command. The demo has a workspace and a store of its own, which it
+// removes afterwards, and needs neither a key nor a network.
 func (c *demoCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) {
 	fmt.Fprintln(t.err, "This is a demo: a script is speaking, not a model. The tools are real.")
 	dir, err := os.MkdirTemp("", "openmanus-demo-")

@@ -36,7 +36,8 @@ func (docsCmd) Help() string {
 	return "The pages are written into your cache directory, where any browser reads them without a network."
 }
 
-// Run implements the command.
+// Run implements the command. The pages are those of this very version: they are in the
+// program, and the first call writes them as files that a browser can open.
 func (c *docsCmd) Run(ctx context.Context, t *terminal, _ *globals) error {
 	s := documentation()
 	names, err := s.Names()
@@ -89,7 +90,8 @@ func (c *docsCmd) Run(ctx context.Context, t *terminal, _ *globals) error {
 	return t.openFile(ctx, file)
 }
 
-// documentation returns the pages of this version, with one for each command.
+// documentation returns the pages of this version, with one for each command. Links to
+// source code lead to the commit that the program was built from, if that is known.
 func documentation() *site.Site {
 	s := &site.Site{Pages: docs.Files(), More: make(map[string]string), Version: thisBuild().Version, Source: repository + "/blob/" + cmp.Or(thisBuild().Commit, "main") + "/"}
 	for _, p := range cli.New("openmanus", about, new(commands)).Pages() {
@@ -107,7 +109,8 @@ func documentation() *site.Site {
 	return s
 }
 
-// cacheDir returns the directory for what can be made again.
+// cacheDir returns the directory for files that can be made again. The variable
+// XDG_CACHE_HOME comes before the system's own convention.
 func (t *terminal) cacheDir() (string, error) {
 	if dir, _ := t.env("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "openmanus"), nil
@@ -156,7 +159,8 @@ func (manCmd) Help() string {
 	return "To read one: openmanus man run | man -l -\nPackages and archives bring the pages, so that there man openmanus-run shows them."
 }
 
-// Run implements the command.
+// Run implements the command. With a directory it writes one page for each command;
+// otherwise it prints one.
 func (c *manCmd) Run(_ context.Context, t *terminal, _ *globals) error {
 	root, b := cli.New("openmanus", about, new(commands)), thisBuild()
 	date, _ := time.Parse(time.RFC3339, b.Time) // the zero time if it is not known

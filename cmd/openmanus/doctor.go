@@ -26,7 +26,8 @@ type doctorCmd struct {
 	Cluster bool `help:"Check what several machines share: the database, the bucket, Temporal, the workers. Looks at nothing else."`
 }
 
-// Run implements the command. It fails if something essential is missing.
+// Run implements the command. It fails if something essential is missing. It works with a
+// configuration that is broken, and then says what is wrong with it.
 func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) {
 	flags := map[string]string{}
 	c.add(flags)

@@ -131,7 +131,9 @@ func (a *agent) log(format string, args ...any) {
 	}
 }
 
-// read takes messages until there are no more.
+// read takes messages until there are no more. A message that is too long or is not JSON
+// gets an error, and the next one is read. A batch is refused, since the protocol has
+// none.
 func (a *agent) read(r *bufio.Reader) error {
 	for {
 		line, err := readFrame(r)
@@ -181,7 +183,8 @@ func (a *agent) read(r *bufio.Reader) error {
 	}
 }
 
-// work handles requests, in order, until there are no more.
+// work handles requests, in the order in which they came, until there are no more.
+// Handlers that have to wait, for the end of a turn, do so in goroutines of their own.
 func (a *agent) work() {
 	for {
 		select {
@@ -196,7 +199,8 @@ func (a *agent) work() {
 	}
 }
 
-// handle handles a request or a notification.
+// handle handles a request or a notification. An unknown notification is ignored, as
+// JSON-RPC demands; an unknown request is an error.
 func (a *agent) handle(m message) {
 	h, known := a.methods[m.Method]
 	if m.ID == nil {
@@ -265,7 +269,8 @@ type method struct {
 	ability string
 }
 
-// check reads the parameters of a method.
+// check reads the parameters of a method, and returns an error that names the first field
+// that is missing or wrong.
 func (m method) check(params json.RawMessage, p *sessionParams) error {
 	if err := decode(params, p); err != nil {
 		return err
@@ -311,7 +316,9 @@ func (a *agent) find(id string) (*session, error) {
 	return nil, &Error{codeNotFound, fmt.Sprintf("session %q is not open here: session/load or session/resume opens it", id), object{"field": "sessionId", "reason": "it is not open here"}}
 }
 
-// source returns the sessions with these MCP servers.
+// source returns the sessions with these MCP servers, which the editor offers. Without any
+// it is the one that all such sessions share. A server that cannot be used is an error of
+// the request.
 func (a *agent) source(servers []Server) (Source, error) {
 	if len(servers) == 0 {
 		return a.plain, nil
@@ -393,7 +400,8 @@ func (s *session) shut() {
 	s.followers.Wait()
 }
 
-// modesOf returns the modes of a session.
+// modesOf returns the approval modes in the protocol's form, with the session's as the
+// current one.
 func modesOf(st *openmanus.State) *sessionModes {
 	about := map[string]string{
 		openmanus.ApproveAsk:      "Asks before it changes what is not in the sandbox",
@@ -412,7 +420,8 @@ func modesOf(st *openmanus.State) *sessionModes {
 	return m
 }
 
-// options returns what can be set in a session.
+// options returns the settings that a client can change in a session: the mode and the
+// model. The session's model is offered even if the configuration no longer has it.
 func (a *agent) options(ctx context.Context, src Source, st *openmanus.State) []configOption {
 	modes := modesOf(st)
 	mode := configOption{Type: "select", ID: "mode", Name: "Mode", Category: "mode", CurrentValue: modes.CurrentModeID}

@@ -71,7 +71,9 @@ func (n *node) shown(text string) []toolContent {
 	return []toolContent{textContent(clip.Clean(text))}
 }
 
-// permission asks whether a call may run. The answer is a ruling.
+// permission asks whether a call may run. The answer is a ruling. The choices "always" and
+// "never" are offered only where the program can remember them. If the client cancels, the
+// turn is interrupted.
 func (s *session) permission(ctx context.Context, d surface.Decision, call update, q openmanus.Asked) error {
 	choices, err := s.src.Choices(ctx, d.Session, d.Call)
 	if err != nil {
@@ -135,7 +137,9 @@ func (s *session) decide(ctx context.Context, d surface.Decision) error {
 	return nil
 }
 
-// elicit asks for an answer by a form.
+// elicit asks for an answer by a form, which is that of the question's schema, or one
+// field of text. A person who declines is quoted so to the model; one who cancels
+// interrupts the turn.
 func (s *session) elicit(ctx context.Context, d surface.Decision, call string, q openmanus.Asked) error {
 	form := q.Schema
 	if len(form) == 0 {
@@ -201,7 +205,8 @@ func (s *session) answer(ctx context.Context, text string) (id string, err error
 	return id, err
 }
 
-// cancel ends the work on the message that is worked on.
+// cancel interrupts the turn under way, if there is one. The text that the client has seen
+// of the reply is recorded, so that the model knows of it.
 func (s *session) cancel() {
 	s.mu.Lock()
 	t, said := s.turn, s.story.SoFar()

@@ -21,7 +21,8 @@ type fileAbility struct{ ReadTextFile, WriteTextFile bool }
 // buffers are the [workspace.Buffers] of a client.
 type buffers struct{ a *agent }
 
-// ReadText implements [workspace.Buffers].
+// ReadText implements [workspace.Buffers]. The text is that of the editor, with changes
+// that are not saved yet.
 func (b buffers) ReadText(ctx context.Context, session, path string) (string, error) {
 	var answer struct{ Content *string }
 	err := b.ask(ctx, b.a.client.FS.ReadTextFile, "fs/read_text_file", session, path, object{}, &answer)

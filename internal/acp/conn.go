@@ -82,7 +82,8 @@ func newConn(ctx context.Context) *conn {
 	return &conn{ctx: ctx, out: make(chan []byte, 64), asked: make(map[string]chan message), busy: make(map[string]context.CancelFunc)}
 }
 
-// send queues a message. It waits while the client does not read, until ctx ends.
+// send queues a message. It waits while the client does not read, until ctx or the
+// connection ends. Messages are written in the order in which they were queued.
 func (c *conn) send(ctx context.Context, m message) error {
 	m.JSONRPC = "2.0"
 	data, err := json.Marshal(m)
@@ -99,7 +100,8 @@ func (c *conn) send(ctx context.Context, m message) error {
 	}
 }
 
-// write writes what is queued, until ctx ends and nothing is left.
+// write writes the queued messages, until the connection's context has ended and nothing
+// is left. An error is that of w.
 func (c *conn) write(w io.Writer) error {
 	for {
 		select {
@@ -132,7 +134,8 @@ func (c *conn) notify(method string, params any) error {
 	return c.send(c.ctx, message{Method: method, Params: data})
 }
 
-// reply answers a request.
+// reply answers a request with a result or an error. A result that cannot be encoded
+// becomes an error. If the client is gone, the answer is dropped.
 func (c *conn) reply(id json.RawMessage, result any, err error) {
 	m := message{ID: id}
 	if err != nil {
@@ -188,7 +191,8 @@ func (c *conn) giveUp(id string) {
 	}
 }
 
-// take gives a response to whoever waits for it.
+// take gives a response to the goroutine that waits for it. A response to nothing, or a
+// second one, is dropped.
 func (c *conn) take(m message) {
 	c.mu.Lock()
 	answer := c.asked[string(m.ID)]
@@ -199,7 +203,8 @@ func (c *conn) take(m message) {
 	}
 }
 
-// begin registers a request of the client, whose context ends with it.
+// begin registers a request of the client, whose context ends with it. The id of a request
+// under way cannot be used again.
 func (c *conn) begin(id json.RawMessage) (context.Context, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -263,7 +268,8 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// parse reads a message. The error is for the client.
+// parse reads a message: a request, a notification or a response. The error is for the
+// client, and names the field that is wrong.
 func parse(line []byte) (m message, bad *Error) {
 	if err := json.Unmarshal(line, &m); err != nil {
 		var at *json.UnmarshalTypeError
@@ -292,7 +298,8 @@ func parse(line []byte) (m message, bad *Error) {
 	return m, nil
 }
 
-// decode reads parameters. The error names the field.
+// decode reads parameters into v. Parameters that are missing count as an empty object.
+// The error names the field.
 func decode(params json.RawMessage, v any) error {
 	if len(params) == 0 {
 		params = json.RawMessage("{}")

@@ -37,7 +37,9 @@ func methods() map[string]method {
 	}
 }
 
-// initialize answers who this is, and what it can.
+// initialize answers with the program's name, version and capabilities. It may be called
+// once on a connection. A client of a newer protocol gets the newest version that this
+// program speaks.
 func (a *agent) initialize(_ context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		ProtocolVersion    *json.Number       `json:"protocolVersion"`
@@ -88,7 +90,8 @@ func (a *agent) initialize(_ context.Context, params json.RawMessage) (any, erro
 	}, nil
 }
 
-// authenticate sees whether a model is configured by now.
+// authenticate checks whether a model is configured by now: the person sets one up in a
+// terminal, and no key goes through the editor.
 func (a *agent) authenticate(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		MethodID string `json:"methodId"`
@@ -110,6 +113,7 @@ func (a *agent) authed(ctx context.Context) error {
 	return nil
 }
 
+// newSession opens a session in a directory. It has no message yet.
 func (a *agent) newSession(ctx context.Context, p sessionParams) (any, error) {
 	if err := a.authed(ctx); err != nil {
 		return nil, err
@@ -134,7 +138,8 @@ func notFound(id string) error {
 	return &Error{codeNotFound, fmt.Sprintf("there is no session %q", clip.Text(id, 80)), object{"field": "sessionId", "reason": "there is no such session"}}
 }
 
-// known returns the sessions that have the session id, with the MCP servers of p.
+// known returns the sessions that have the session id, with the MCP servers of p. A child
+// session cannot be opened by itself. If p has servers, the session records its new tools.
 func (a *agent) known(ctx context.Context, p sessionParams) (Source, error) {
 	if strings.Contains(p.SessionID, ".") {
 		return nil, notFound(p.SessionID) // below another one
@@ -149,6 +154,7 @@ func (a *agent) known(ctx context.Context, p sessionParams) (Source, error) {
 	return src, err
 }
 
+// load opens a session that exists, and sends everything that happened in it.
 func (a *agent) load(ctx context.Context, p sessionParams) (any, error) {
 	src, err := a.known(ctx, p)
 	if err != nil {
@@ -161,6 +167,8 @@ func (a *agent) load(ctx context.Context, p sessionParams) (any, error) {
 	return a.begun(s, false)
 }
 
+// resume opens a session that exists without sending what happened in it, or, after a
+// frame that the client names, only what came later.
 func (a *agent) resume(ctx context.Context, p sessionParams) (any, error) {
 	at, quiet := place{}, p.Meta.After == ""
 	if !quiet {
@@ -180,6 +188,8 @@ func (a *agent) resume(ctx context.Context, p sessionParams) (any, error) {
 	return a.begun(s, false)
 }
 
+// fork opens a copy of a session, with a copy of its workspace. The original stays as it
+// is.
 func (a *agent) fork(ctx context.Context, p sessionParams) (any, error) {
 	src, err := a.known(ctx, p)
 	if err != nil {
@@ -199,6 +209,9 @@ func (a *agent) fork(ctx context.Context, p sessionParams) (any, error) {
 // listed is how many sessions a page of the list has, and maxListed how many there are.
 const listed, maxListed = 50, 5000
 
+// list answers a page of the sessions, the newest first, and the cursor of the next page.
+// Sessions without a workspace or without a message are left out, because an editor can do
+// nothing with them.
 func (a *agent) list(ctx context.Context, p sessionParams) (any, error) {
 	from := 0
 	if p.Cursor != nil {
@@ -227,7 +240,8 @@ func (a *agent) list(ctx context.Context, p sessionParams) (any, error) {
 	return out, nil
 }
 
-// leave ends the work in a session that is open here.
+// leave interrupts the work in a session that is open here, and closes it. The session
+// itself stays.
 func (a *agent) leave(id string) {
 	s := a.session(id)
 	if s == nil {
@@ -271,6 +285,8 @@ func (s *session) setMode(ctx context.Context, field, mode string) error {
 	return s.src.Change(ctx, s.id, surface.Setting{Mode: mode})
 }
 
+// setOption changes the mode or the model of a session, and answers with all settings as
+// they are then.
 func (a *agent) setOption(ctx context.Context, p sessionParams) (any, error) {
 	s, err := a.find(p.SessionID)
 	if err != nil {
@@ -307,7 +323,8 @@ func (a *agent) setOption(ctx context.Context, p sessionParams) (any, error) {
 	return object{"configOptions": options}, nil
 }
 
-// commands returns the commands of the person.
+// commands returns the commands of the person, as the editor offers them after a slash.
+// Commands that cannot be read are logged.
 func (s *session) commands() []command {
 	all, err := s.src.Commands(s.ctx)
 	if err != nil {
@@ -330,7 +347,8 @@ func (s *session) tellCommands() {
 	_ = s.tell(update{SessionUpdate: "available_commands_update", AvailableCommands: &list}, "") // the client is gone
 }
 
-// prompt says something, and returns what waits until the session has answered.
+// prompt appends a message, and returns a function that waits until the session has
+// answered. A session works on one prompt at a time: a second one is refused.
 func (a *agent) prompt(ctx context.Context, p sessionParams) (func() (any, error), error) {
 	s, err := a.find(p.SessionID)
 	if err != nil {
@@ -389,7 +407,8 @@ func (s *session) afterPlan(ctx context.Context, r result) (result, error) {
 	return s.wait(ctx, again)
 }
 
-// wait waits until a turn has ended. If ctx ends before, the turn is cancelled.
+// wait waits until a turn has ended. If ctx ends before, the turn is cancelled, and wait
+// returns when that has taken effect.
 func (s *session) wait(ctx context.Context, t *turn) (result, error) {
 	select {
 	case r := <-t.done:
@@ -435,7 +454,8 @@ func (s *session) say(ctx context.Context, t *turn, m surface.Message) (id strin
 	return userID(m.ID), nil
 }
 
-// started makes a turn count from what is stored by now.
+// started makes a turn count from the events that are stored by now, so that the end of an
+// earlier turn does not end it.
 func (s *session) started(ctx context.Context, t *turn) {
 	v, err := s.src.Session(ctx, s.id)
 	if err != nil {
@@ -447,7 +467,9 @@ func (s *session) started(ctx context.Context, t *turn) {
 	s.settle()
 }
 
-// expand puts what a command of the person stands for in its place.
+// expand replaces a command of the person by the text that it stands for, after it has
+// changed the model and the mode as the command demands. A command of the workspace can
+// only make the mode stricter. Any other text stays.
 func (s *session) expand(ctx context.Context, m *surface.Message) error {
 	name, arguments, _ := strings.Cut(strings.TrimSpace(m.Text), " ")
 	if !strings.HasPrefix(name, "/") {

@@ -12,7 +12,8 @@ import (
 	"github.com/openmanus-go/openmanus/internal/surface"
 )
 
-// messageOf returns what a prompt says.
+// messageOf returns a prompt as a message: its texts, and its images and embedded files as
+// attachments. An error names the block and the field.
 func messageOf(blocks []content) (m surface.Message, err error) {
 	var text strings.Builder
 	for i, b := range blocks {
@@ -54,7 +55,7 @@ func messageOf(blocks []content) (m surface.Message, err error) {
 	return m, nil
 }
 
-// fileOf returns the file that a prompt has in it.
+// fileOf returns a file that is embedded in a prompt, as text or in base64.
 func fileOf(field string, r *resource) (surface.File, error) {
 	switch {
 	case r == nil:
@@ -71,7 +72,8 @@ func fileOf(field string, r *resource) (surface.File, error) {
 	return surface.File{}, wrong(field, "it needs text or blob")
 }
 
-// pathOf returns the path of a file: URI, or the URI.
+// pathOf returns the path of a file: URI, with its fragment, which names lines, or any
+// other URI unchanged. The result is one harmless line.
 func pathOf(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Path == "" {

@@ -134,7 +134,8 @@ func (s *session) take(id string, ev openmanus.Event, skip int, quiet bool) erro
 	return nil
 }
 
-// tell sends an update.
+// tell sends an update, in the words of the version that the client speaks. frame is the
+// id by which the client can resume after this update; "": none.
 func (s *session) tell(u update, frame string) error {
 	params := object{"sessionId": s.id, "update": u}
 	if s.a.second {
@@ -182,7 +183,8 @@ func (s *session) replay(id string, after place, quiet bool) error {
 	return nil
 }
 
-// follow tells the client of what happens in a session and those below it from now on.
+// follow sends the client the events of a session and its children from now on, in a
+// goroutine that ends with the session. A session that cannot be followed fails the turn.
 func (s *session) follow(id string) {
 	s.followers.Go(func() {
 		s.mu.Lock()
@@ -212,7 +214,7 @@ func (s *session) follow(id string) {
 	})
 }
 
-// followAll follows the session and those below it that have not ended.
+// followAll follows the session and those of its children that have not ended.
 func (s *session) followAll() {
 	s.mu.Lock()
 	ids := []string{s.id}
@@ -228,7 +230,8 @@ func (s *session) followAll() {
 	s.settle()
 }
 
-// finish ends the turn, if there is one.
+// finish ends the turn with a result, if there is one. It may be called from any
+// goroutine; the first call counts.
 func (s *session) finish(r result) {
 	s.mu.Lock()
 	t := s.turn
@@ -284,7 +287,8 @@ func (s *session) settle() {
 	go s.close(t, resultOf(&top.state, t))
 }
 
-// idle reports whether everything that is open waits for a person.
+// idle reports whether everything that is open, here and in child sessions, waits for a
+// person. The caller holds s.mu.
 func (s *session) idle() bool {
 	for _, f := range s.nodes {
 		if st := f.state.Status(); st != openmanus.Running {
@@ -297,7 +301,8 @@ func (s *session) idle() bool {
 	return true
 }
 
-// close ends a turn after what sessions below have told.
+// close ends a turn after it has sent what child sessions have recorded until then, so
+// that the client sees everything before the end.
 func (s *session) close(t *turn, r result) {
 	s.mu.Lock()
 	var ids []string
@@ -320,7 +325,8 @@ func (s *session) catchUp(id string) {
 	}
 }
 
-// resultOf returns how a turn ended, from the state of the session then.
+// resultOf returns how a turn ended, in the protocol's words, from the state of the
+// session then. A model or agent that failed is an error.
 func resultOf(st *openmanus.State, t *turn) result {
 	out := st.Outcome
 	switch {
@@ -369,7 +375,8 @@ func (s *Story) resume(p place) {
 	n.skip, n.joins = p.part, true
 }
 
-// readPlace reads a frame id of the session itself.
+// readPlace parses a frame id of the session itself: SEQ.N, and for a piece of a streaming
+// reply +PART:BYTES:SUM. It is the reverse of the ids that this package sends.
 func readPlace(text string) (p place, err error) {
 	head, tail, streams := strings.Cut(text, "+")
 	seq, n, ok := strings.Cut(head, ".")

@@ -88,7 +88,8 @@ type streamed struct {
 	sum   uint64
 }
 
-// at returns what the story keeps of a session.
+// at returns the node of a session, which it makes at the first call. The first session of
+// a story is its root.
 func (s *Story) at(session string) *node {
 	if s.nodes == nil {
 		s.nodes, s.root = make(map[string]*node), session
@@ -292,7 +293,9 @@ func (n *node) remark(turn int, text string) []update {
 	return []update{u}
 }
 
-// typing returns the next pieces of a reply.
+// typing returns the next pieces of a reply. After a reset, it sends only the part that
+// the client has not seen, if what it has seen is the beginning of the reply; otherwise a
+// new message begins. Replies of child sessions are not sent.
 func (n *node) typing(b openmanus.Typing) (ups []update) {
 	if n.below {
 		return nil
@@ -325,7 +328,8 @@ func (n *node) typing(b openmanus.Typing) (ups []update) {
 	return ups
 }
 
-// goesOn reports whether what was sent is the beginning of b.
+// goesOn reports whether the sent text is the beginning of b. Hashes stand for the sent
+// text.
 func (n *node) goesOn(b openmanus.Typing) bool {
 	for i, was := range n.parts {
 		text := ""
@@ -366,7 +370,8 @@ func sumOf(sum uint64, text string) uint64 {
 	return sum
 }
 
-// chunkOf returns what of an update a part of a reply is, and its text.
+// chunkOf returns the kind of update in which a part of a reply is sent, and its text; ""
+// for parts that are sent otherwise.
 func chunkOf(p llm.Part) (kind, text string) {
 	switch p := p.(type) {
 	case llm.Text:
@@ -377,7 +382,8 @@ func chunkOf(p llm.Part) (kind, text string) {
 	return "", ""
 }
 
-// rest returns what of a part has not been sent.
+// rest returns the update with the part's text that has not been sent, if there is any. If
+// the sent text is no beginning of it, a new message begins.
 func (n *node) rest(part int, text, kind string) []update {
 	if n.below || text == "" || part < n.skip {
 		return nil
@@ -405,7 +411,8 @@ func slot(ups []update) update {
 	return ups[0]
 }
 
-// interrupted returns what of the reply until then was not sent.
+// interrupted returns the update with the text that the model is told it had said and that
+// has not been sent.
 func (n *node) interrupted(said string) []update {
 	if n.below || said == "" {
 		return nil
@@ -424,7 +431,8 @@ func (n *node) interrupted(said string) []update {
 	return []update{{SessionUpdate: "agent_message_chunk", MessageID: n.messageID(last), Content: &content{Type: "text", Text: text}}}
 }
 
-// said returns the rest of a reply, and its calls.
+// said returns the rest of a reply, its calls, and the usage so far. The events of the
+// reply's deltas may or may not have come before.
 func (s *Story) said(session string, n *node, b openmanus.ModelSaid) (ups []update) {
 	if b.Turn != n.turn {
 		n.newTurn(b.Turn)
@@ -451,7 +459,7 @@ func (s *Story) said(session string, n *node, b openmanus.ModelSaid) (ups []upda
 	return append(ups, u)
 }
 
-// begin returns the calls of a reply.
+// begin returns an update for each call of a reply, which waits at first.
 func (s *Story) begin(session string, n *node, calls []llm.Call) (ups []update) {
 	for _, c := range calls {
 		n.calls[c.ID] = c
@@ -463,7 +471,8 @@ func (s *Story) begin(session string, n *node, calls []llm.Call) (ups []update) 
 	return ups
 }
 
-// describe returns what there is to say of a call before it runs.
+// describe returns an update with everything that is known of a call before it runs: its
+// title, kind, files and arguments.
 func (s *Story) describe(session string, n *node, c llm.Call, t gist.Tense) update {
 	u := update{
 		ToolCallID: s.callID(session, c.ID), Title: n.title(c, t), Name: clip.OneLine(clip.Clean(c.Name)), Kind: n.kind(c), Locations: n.locations(c.Input),

@@ -19,7 +19,8 @@ type Ask struct {
 	Reply    chan string
 }
 
-// listen returns a command that waits for a notice.
+// listen returns a command that waits for one notice of the program's host. The program
+// calls it again after each. Without notices it is nil.
 func (p *program) listen() tea.Cmd {
 	if p.o.Notices == nil {
 		return nil
@@ -37,7 +38,8 @@ func (p *program) listen() tea.Cmd {
 // A toldMsg has a notice.
 type toldMsg struct{ Notice }
 
-// await returns a command that waits for a question of the program.
+// await returns a command that waits for one question of the program itself, such as
+// whether to trust a workspace. The program calls it again after each answer.
 func (p *program) await() tea.Cmd {
 	if p.o.Asks == nil {
 		return nil
@@ -61,7 +63,8 @@ type asking struct {
 	typed string
 }
 
-// update implements widget.
+// update implements widget. Enter sends the typed answer, and Esc an empty one; each
+// question gets exactly one reply.
 func (a *asking) update(p *program, msg tea.Msg) (bool, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:

@@ -29,7 +29,8 @@ func (p *program) begin(ready bool) tea.Cmd {
 	return p.do(func(ctx context.Context) tea.Msg { return missingMsg{p.o.Begin.Missing(ctx), ready} })
 }
 
-// missing leads the person to what is missing.
+// missing offers a setup and a demo if no model is configured yet. After the setup it says
+// that the program is ready.
 func (p *program) missing(msg missingMsg) tea.Cmd {
 	switch {
 	case msg.err == nil && msg.ready:

@@ -22,7 +22,8 @@ type slashCommand struct {
 	run              func(p *program, rest string) tea.Cmd
 }
 
-// slashCommands returns the commands, in the order in which /help lists them.
+// slashCommands returns the commands, in the order in which /help lists them. Those with
+// session set need one that is open.
 func slashCommands() []slashCommand {
 	return []slashCommand{
 		{"/help", "", "this list", false, func(p *program, _ string) tea.Cmd { return p.help() }},
@@ -56,7 +57,7 @@ func (p *program) commandLine(text string) (tea.Cmd, bool) {
 	return p.command(word, strings.TrimSpace(rest)), true
 }
 
-// command carries out a command.
+// command carries out a command. A name that does not exist gets a suggestion.
 func (p *program) command(word, rest string) tea.Cmd {
 	all := p.commands()
 	if word == "/exit" {
@@ -80,7 +81,7 @@ func (p *program) command(word, rest string) tea.Cmd {
 	return all[i].run(p, rest)
 }
 
-// help shows the commands and the keys.
+// help shows the commands and the keys as a notice, which stays until the next one.
 func (p *program) help() tea.Cmd {
 	var b strings.Builder
 	for _, c := range p.commands() {
@@ -96,7 +97,8 @@ Ctrl-B             the panel beside the conversation`)
 	return p.notice(false, "%s", b.String())
 }
 
-// tellCost says what the session used.
+// tellCost shows what the session used: tokens, cost and the share of the model's window.
+// Estimates, and prices that are not known, are named as such.
 func (p *program) tellCost() tea.Cmd {
 	m := p.meter
 	u := m.usage
@@ -166,7 +168,8 @@ func (p *program) setMode(mode string) tea.Cmd {
 // A changedMsg says that a setting was changed.
 type changedMsg struct{ Setting }
 
-// change changes a setting of the session on the screen, or of the next one.
+// change changes a setting of the session on the screen, or of the next one. If the
+// conversation would go to another provider for the first time, the person is asked first.
 func (p *program) change(s Setting) tea.Cmd {
 	id := p.id
 	return p.do(func(ctx context.Context) tea.Msg {
@@ -181,7 +184,8 @@ func (p *program) change(s Setting) tea.Cmd {
 	})
 }
 
-// choices lists things to choose from.
+// choices reads a list of names, and shows it for the person to choose from. chosen runs
+// with the name.
 func (p *program) choices(title string, read func(context.Context) ([]Named, error), chosen func(*program, string) tea.Cmd) tea.Cmd {
 	return p.do(func(ctx context.Context) tea.Msg {
 		all, err := read(ctx)
@@ -196,7 +200,8 @@ func (p *program) choices(title string, read func(context.Context) ([]Named, err
 	})
 }
 
-// fork goes on in a copy of the session, up to the chosen block if there is one.
+// fork continues in a copy of the session, up to the chosen block if there is one. The
+// original stays as it is.
 func (p *program) fork(string) tea.Cmd {
 	id, at := p.id, int64(0)
 	if p.chosen != nil {
@@ -211,7 +216,8 @@ func (p *program) fork(string) tea.Cmd {
 	})
 }
 
-// rewind goes back to an event, or to before the chosen block.
+// rewind goes back to an event, or to before the chosen block, or without either to before
+// the last message. Files go back too.
 func (p *program) rewind(rest string) tea.Cmd {
 	to, err := strconv.ParseInt(rest, 10, 64)
 	switch {
@@ -225,7 +231,8 @@ func (p *program) rewind(rest string) tea.Cmd {
 	return p.back(Back{To: to, Files: true, Talk: true})
 }
 
-// back asks whether the session is to go back, after it has shown what that does.
+// back shows what going back would change, and asks whether to do it. It changes nothing
+// itself.
 func (p *program) back(b Back) tea.Cmd {
 	id := p.id
 	return p.do(func(ctx context.Context) tea.Msg {

@@ -53,7 +53,9 @@ func (c *composer) offer(p *program) offers {
 	return offers{}
 }
 
-// paths returns the files and directories whose paths begin with word.
+// paths returns the files and directories whose paths begin with word, ignoring case, at
+// most maxOffers. Hidden ones are left out unless word names them. A directory that cannot
+// be read offers nothing.
 func (c *composer) paths(word string) (all []offer) {
 	dir, base := filepath.Split(word)
 	full := dir
@@ -87,7 +89,8 @@ func (c *composer) paths(word string) (all []offer) {
 	return all
 }
 
-// choose handles a key while there are completions. It returns false for other keys.
+// choose handles a key while there are completions. It returns false for other keys, and
+// for an Enter that is meant for the text itself.
 func (c *composer) choose(name string) bool {
 	o := &c.offers
 	switch name {
@@ -110,7 +113,8 @@ func (c *composer) choose(name string) bool {
 	return true
 }
 
-// take puts an offer in place of the word before the caret.
+// take puts an offer in place of the word before the caret. A file becomes a chip, which
+// one key removes.
 func (c *composer) take(o offer) {
 	from := c.offers.from
 	c.offers = offers{}
@@ -123,7 +127,8 @@ func (c *composer) take(o offer) {
 	c.insert(o.text)
 }
 
-// view returns the completions, at most so many lines.
+// view returns the completions, at most height lines, with the chosen one among them.
+// Texts that come from files are made harmless.
 func (o offers) view(t Theme, width, height int) (lines []string) {
 	from := max(0, min(o.at-height/2, len(o.all)-height))
 	for i := from; i < len(o.all) && len(lines) < height; i++ {

@@ -55,7 +55,7 @@ func (c *composer) reset() {
 	c.past.leave()
 }
 
-// full returns the text with what was pasted in place of its chips.
+// full returns the text as it is sent: pasted texts are in place of their chips.
 func (c *composer) full() string {
 	text := c.text
 	for _, p := range c.pastes {
@@ -66,7 +66,8 @@ func (c *composer) full() string {
 	return text
 }
 
-// update handles keys and pastes.
+// update handles keys and pastes. Every change can be undone. An empty paste is how a
+// terminal pastes a picture.
 func (c *composer) update(p *program, msg tea.Msg) tea.Cmd {
 	was := c.text
 	var cmd tea.Cmd
@@ -100,7 +101,8 @@ func (c *composer) remember(was string) {
 	}
 }
 
-// key handles a key.
+// key handles a key: first the completions, then the keys with a meaning, and otherwise
+// the key's text is inserted.
 func (c *composer) key(p *program, k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	if len(c.offers.all) > 0 && c.choose(name) {
@@ -218,7 +220,8 @@ func (c *composer) recall(step int) {
 	}
 }
 
-// search lists the history, so that the person finds a text in it.
+// search lists the history, the newest first, so that the person finds a text in it. The
+// chosen one replaces the typed text.
 func (c *composer) search(p *program) tea.Cmd {
 	l := &list{title: "What you typed before"}
 	for _, text := range slices.Backward(c.past.all) {
@@ -232,7 +235,8 @@ func (c *composer) search(p *program) tea.Cmd {
 	return nil
 }
 
-// view returns what is typed, at most so many lines, and the completions above it.
+// view returns the typed text, at most height lines around the caret, and the completions
+// above it. at is the caret within these lines.
 func (c *composer) view(p *program, width, height int) (lines []string, at caret) {
 	c.width = width - 3
 	rows, x, y := c.rows(c.width)

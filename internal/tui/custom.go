@@ -12,7 +12,8 @@ import (
 // A customMsg has the commands of the person.
 type customMsg struct{ all []Custom }
 
-// readCommands reads the commands of the person.
+// readCommands reads the commands of the person, which then stand beside those of the
+// program.
 func (p *program) readCommands() tea.Cmd {
 	if p.o.Commands == nil {
 		return nil

@@ -85,7 +85,8 @@ type effectMsg struct {
 	CallEffect
 }
 
-// choicesOf asks which answers there are.
+// choicesOf asks which answers there are beyond yes and no. Until they are known, or if
+// they cannot be read, only these two are offered.
 func (d *dialog) choicesOf(p *program) tea.Cmd {
 	if d.asked.Kind != openmanus.AskRuling {
 		return nil
@@ -100,7 +101,8 @@ func (d *dialog) choicesOf(p *program) tea.Cmd {
 	})
 }
 
-// update implements widget.
+// update implements widget. Keys that come right after the dialog opened are dropped: they
+// were meant for something else.
 func (d *dialog) update(p *program, msg tea.Msg) (bool, tea.Cmd) {
 	switch msg := msg.(type) {
 	case choicesMsg:
@@ -128,7 +130,8 @@ func (d *dialog) update(p *program, msg tea.Msg) (bool, tea.Cmd) {
 // writes reports whether the person writes a text: an answer, or why not.
 func (d *dialog) writes() bool { return d.denying || d.asked.Kind != openmanus.AskRuling }
 
-// press handles a key.
+// press handles a key. It returns true if the dialog closes. Esc puts the question off; it
+// stays open in the session.
 func (d *dialog) press(p *program, k tea.KeyPressMsg) (bool, tea.Cmd) {
 	name := k.String()
 	switch name {
@@ -184,7 +187,8 @@ func (d *dialog) press(p *program, k tea.KeyPressMsg) (bool, tea.Cmd) {
 	return false, nil
 }
 
-// decide sends a decision. The dialog closes when the journal has it.
+// decide sends a decision. The dialog closes when the journal has it. An answer that is
+// not JSON, where the question demands that, keeps the dialog open.
 func (d *dialog) decide(p *program, dec Decision) (bool, tea.Cmd) {
 	dec.Session, dec.Call, dec.Kind, dec.Hash, dec.N = d.session, d.call.ID, d.asked.Kind, d.asked.Hash, d.asked.N
 	if len(d.asked.Schema) > 0 {
@@ -196,7 +200,8 @@ func (d *dialog) decide(p *program, dec Decision) (bool, tea.Cmd) {
 	return true, p.act(func(ctx context.Context) error { return p.src.Decide(ctx, dec) })
 }
 
-// arguments returns the arguments that the call would run with.
+// arguments returns the arguments that the call would run with: the person's, those that a
+// hook has changed, or the model's.
 func (d *dialog) arguments() string {
 	switch {
 	case d.input != "":

@@ -28,7 +28,9 @@ func (d *dialog) view(p *program, width, height int) (lines []string, at caret) 
 	return append(append([]string{}, shown...), foot...), at
 }
 
-// body returns what the person has to know.
+// body returns the question with everything that the person has to know to answer it: the
+// call and its arguments, the preview, the reason for the question, and the sources of
+// texts that others wrote. Nothing is left out.
 func (d *dialog) body(t Theme, width int) (lines []string) {
 	add := func(mark string, paint func(string) string, text string) {
 		for _, l := range wrap(clip.Visible(strings.TrimRight(text, "\n")), width-clip.Width(mark)-1) {
@@ -95,7 +97,7 @@ func (d *dialog) body(t Theme, width int) (lines []string) {
 	return lines
 }
 
-// whence names a source as the page does.
+// whence names a source in the words that the page uses too.
 func whence(from string) string {
 	kind, rest, _ := strings.Cut(from, ":")
 	switch {
@@ -117,7 +119,8 @@ func whence(from string) string {
 	return from
 }
 
-// diffOf returns a preview with the colours of a diff.
+// diffOf returns a preview in which lines that begin with + or - have the colours of a
+// diff. Long lines are wrapped, and invisible characters are shown.
 func diffOf(t Theme, text string, width int) (lines []string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		paint := func(s string) string { return s }
@@ -134,7 +137,8 @@ func diffOf(t Theme, text string, width int) (lines []string) {
 	return lines
 }
 
-// foot returns the answers that there are, and what the person writes.
+// foot returns the keys of the answers that there are, or the text that the person writes,
+// at most height lines. at is the caret within them.
 func (d *dialog) foot(t Theme, width, height int) (lines []string, at caret) {
 	if !d.writes() {
 		keys := []string{"y allow once"}

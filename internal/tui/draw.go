@@ -40,7 +40,8 @@ func linesOf(b *block, how drawing, width int, tail string, now time.Time) []str
 	return b.drawn.lines
 }
 
-// drawBlock draws a block.
+// drawBlock returns the lines of a block, none wider than width. now is for the durations
+// of calls that run.
 func drawBlock(b *block, how drawing, width int, now time.Time) []string {
 	t := how.theme
 	switch b.kind {
@@ -124,7 +125,8 @@ func drawCall(b *block, how drawing, width int, tail string, now time.Time) []st
 	return append(lines, resultLines(b, how, width)...)
 }
 
-// callHead returns the parts of the first line of a call.
+// callHead returns the parts of the first line of a call: a mark for its state, its name,
+// a phrase for its arguments, and how it ended or for how long it has run.
 func callHead(b *block, t Theme, now time.Time) (mark, name, what, end string) {
 	name, what = gist.Phrase(b.call, b.tense())
 	name, what = clip.Text(clip.Visible(name), 40), clip.Visible(what)
@@ -166,7 +168,7 @@ func callHead(b *block, t Theme, now time.Time) (mark, name, what, end string) {
 	return mark, name, what, end
 }
 
-// tense says where the call of a block is.
+// tense returns the state of the block's call, in which the phrase about it is written.
 func (b *block) tense() gist.Tense {
 	switch {
 	case b.end == nil && b.begun.IsZero():
@@ -179,7 +181,8 @@ func (b *block) tense() gist.Tense {
 	return gist.Done
 }
 
-// belowLines returns the lines about a session below: its last action, or its result.
+// belowLines returns the lines about a child session: its calls, tokens and cost, and its
+// last action or result, which an unfolded block shows in full.
 func belowLines(b *block, how drawing, width int) []string {
 	t, w := how.theme, b.below
 	bar := t.dim("  │ ")
@@ -280,7 +283,8 @@ func fitLine(line string, width int) string {
 	return clip.Fit(clip.Clean(line), max(width-1, 1))
 }
 
-// fitEnd returns the end of a text that takes at most n columns.
+// fitEnd returns the end of a text that takes at most n columns. It cuts between
+// characters.
 func fitEnd(text string, n int) string {
 	for at := len(text); at > 0; {
 		r, size := utf8.DecodeLastRuneInString(text[:at])
@@ -292,7 +296,8 @@ func fitEnd(text string, n int) string {
 	return text
 }
 
-// duration formats a duration for people.
+// duration formats a duration for people, with a precision that fits its size. A negative
+// one, from clocks that differ, is 0.
 func duration(d time.Duration) string {
 	switch s := d.Seconds(); {
 	case s < 0:

@@ -38,7 +38,8 @@ func joins(before, r rune, flags int) bool {
 // isFlag reports whether r is a letter of flags, of which two make one flag.
 func isFlag(r rune) bool { return 0x1f1e6 <= r && r <= 0x1f1ff }
 
-// next returns the end of the cluster that begins at byte i, or len(text).
+// next returns the end of the cluster that begins at byte i, or len(text). A cluster is
+// what the caret passes in one step: a character with its marks, a flag, or a chip.
 func (b *textBuffer) next(i int) int {
 	for _, t := range b.tokens {
 		if strings.HasPrefix(b.text[i:], t) {
@@ -123,7 +124,8 @@ func (b *textBuffer) cut(i int) string {
 // set replaces the text.
 func (b *textBuffer) set(text string) { b.text, b.at, b.want = text, len(text), -1 }
 
-// word returns where the word ends that is after the caret, or begins that is before.
+// word returns where the word after the caret ends, or the one before it begins, for a
+// step of 1 or -1. A chip counts as a word.
 func (b *textBuffer) word(step int) int {
 	inWord := func(from, to int) bool {
 		r, _ := utf8.DecodeRuneInString(b.text[from:to])
@@ -231,7 +233,8 @@ func showCluster(cluster string) string {
 	}, cluster))
 }
 
-// vertical moves the caret by a row of the screen. It returns false if there is none.
+// vertical moves the caret by a row of the screen, to the column that it had when the
+// first of several such steps began. It returns false if there is no such row.
 func (b *textBuffer) vertical(step, width int) bool {
 	rows, x, y := b.rows(width)
 	if y+step < 0 || y+step >= len(rows) {

@@ -24,7 +24,8 @@ type follower struct {
 	last   time.Time // when next returned; it is called by one goroutine at a time
 }
 
-// follow begins to follow a session after an event.
+// follow begins to follow a session after an event, in a goroutine that ends with the
+// follower. The command returns the first events.
 func (p *program) follow(id string, after int64) (*follower, tea.Cmd) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	f := &follower{id: id, ch: make(chan openmanus.Event, 64), cancel: cancel}
@@ -108,7 +109,8 @@ type beforeMsg struct {
 	err   error
 }
 
-// show shows the end of a session.
+// show shows the end of a session. Earlier parts are read when the person scrolls there;
+// the sums over all of it are added up in the background.
 func (p *program) show(id string) tea.Cmd {
 	p.leave()
 	p.id = id
@@ -128,7 +130,8 @@ func (p *program) show(id string) tea.Cmd {
 	})
 }
 
-// leave ends following the session on the screen.
+// leave stops following the session on the screen, and clears the screen for another one.
+// Messages of commands that are still under way are dropped by their generation.
 func (p *program) leave() {
 	p.gen++
 	p.goal = 0
@@ -144,7 +147,8 @@ func (p *program) leave() {
 	p.window.reset(newPage(1))
 }
 
-// read reads the stored events after one up to another; to is 0 for all there are.
+// read passes the stored events after one, up to another, to apply; to is 0 for all there
+// are. It ends early with ctx.
 func (p *program) read(ctx context.Context, id string, after, to int64, apply func(openmanus.Event)) error {
 	for ev, err := range p.src.Events(ctx, id, after) {
 		if err != nil {
@@ -158,7 +162,8 @@ func (p *program) read(ctx context.Context, id string, after, to int64, apply fu
 	return ctx.Err()
 }
 
-// loaded shows a session that was read.
+// loaded shows a session that was read, begins to follow it, and reads the earlier events
+// in the background. It ignores a session that is no longer wanted.
 func (p *program) loaded(msg loadedMsg) tea.Cmd {
 	if msg.gen != p.gen {
 		return nil
@@ -189,7 +194,8 @@ func (p *program) loaded(msg loadedMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// followBelow follows the sessions below that have not ended.
+// followBelow begins to follow the child sessions, at any depth, that have not ended and
+// are not followed yet.
 func (p *program) followBelow() tea.Cmd {
 	var cmds []tea.Cmd
 	want := func(ids []string) {
