@@ -73,7 +73,7 @@ type lineReader interface {
 }
 
 // Run implements the command. It takes the whole screen if the terminal can show it, and
-// works line by line otherwise. Without a model it leads the person through the setup.
+// works line by line otherwise.
 func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err := c.allows(c.Session); err != nil {
 		return err

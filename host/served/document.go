@@ -10,7 +10,8 @@ import (
 // shownText is how many bytes of a document's text are shown.
 const shownText = 512 << 10
 
-// ReadDocument implements [server.DocumentReader].
+// ReadDocument implements [server.DocumentReader]. It reads the document in pages, as far
+// as a person can be shown at once; More says that there is more.
 func (h Host) ReadDocument(ctx context.Context, name string, data []byte) (server.Document, error) {
 	d, err := document.Bytes(ctx, name, data, document.Options{MaxText: shownText, Paged: true})
 	if err != nil {

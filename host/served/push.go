@@ -32,7 +32,9 @@ func (h Host) Push() (*server.Push, error) {
 	return &server.Push{Public: text.EncodeToString(key.PublicKey().Bytes()), Private: text.EncodeToString(key.Bytes()), Client: dialer.Client()}, nil
 }
 
-// CardKey returns the content of the file with the key that signs the card of A2A, or nil.
+// CardKey returns the content of the file with the key that signs the card of A2A, or nil
+// if none is configured. A key that cannot sign, or a configuration in which it has no
+// use, is an error.
 func (h Host) CardKey() ([]byte, error) {
 	c := h.Config.Serve
 	switch {

@@ -10,7 +10,9 @@ import (
 	"github.com/openmanus-go/openmanus/server"
 )
 
-// Rewind implements [server.Rewinder].
+// Rewind implements [server.Rewinder]. With Plan it only says what it would do. In a
+// cluster this host claims the workspace first; a workspace that another host has is an
+// error.
 func (h Host) Rewind(ctx context.Context, session string, r server.Rewind) (*server.Rewinding, error) {
 	b := host.Back{To: r.To, Last: r.Last, Redo: r.Redo, Files: r.Files, Talk: r.Talk, By: r.By}
 	var p *host.BackPlan
@@ -56,7 +58,8 @@ func (h Host) Past(ctx context.Context, session string, at int64, name string) (
 	return all, nil
 }
 
-// WritePast implements [server.Rewinder].
+// WritePast implements [server.Rewinder]. It writes the content of exactly one file; a
+// directory, or a name that was not there, is an error.
 func (h Host) WritePast(ctx context.Context, w io.Writer, session string, at int64, name string) error {
 	files, err := h.PastFiles(ctx, session, at, name, false)
 	if err == nil && len(files) != 1 {
@@ -83,7 +86,8 @@ func (h Host) Diff(ctx context.Context, session string, from, to int64) ([]serve
 	return all, nil
 }
 
-// pastError makes what is not known of a workspace a fault of the request.
+// pastError makes it a fault of the request that a workspace was not followed, or that
+// there is no such moment.
 func pastError(err error) error {
 	if errors.Is(err, host.ErrNoPast) {
 		return &server.FieldError{Field: "query.at", Err: server.Absent(err.Error())}

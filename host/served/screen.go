@@ -33,7 +33,8 @@ func (h Host) HandBack(ctx context.Context, session string) (time.Duration, erro
 	return lasted, screenError(err)
 }
 
-// Input implements [server.Viewer].
+// Input implements [server.Viewer]. The inputs go to the browser in their order. Each call
+// also says that the person is still there.
 func (h Host) Input(ctx context.Context, session string, ins []server.ScreenInput) error {
 	t := h.Browser(session)
 	if t == nil {

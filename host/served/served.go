@@ -95,7 +95,8 @@ func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spe
 	return spec, nil
 }
 
-// evaluation checks the settings of an evaluation. Its errors name the field.
+// evaluation checks the settings of an evaluation, and fills in the defaults: as many
+// attempts as there are models or hints, or three. Its errors name the field.
 func (h Host) evaluation(agent string, e *server.Evaluation) (host.Evaluation, error) {
 	most := max(len(e.Models), len(e.Hints))
 	attempts := cmp.Or(e.Attempts, most, 3)
@@ -169,7 +170,8 @@ func (h Host) ApprovePlan(id string, s *openmanus.State, mode, text, by string) 
 	return host.ApprovePlan(id, s, mode, text, by)
 }
 
-// Reconfigure implements [server.Reconfigurer].
+// Reconfigure implements [server.Reconfigurer]. All changes are recorded together, or
+// none. They hold from the next request to the model on.
 func (h Host) Reconfigure(ctx context.Context, session string, c server.Change) error {
 	s, err := openmanus.Load(ctx, h.Store, session)
 	if err != nil {
@@ -224,7 +226,8 @@ func (h Host) withModel(s *openmanus.State, model string) (next openmanus.Config
 	return h.Host.Reconfigure(s, spec)
 }
 
-// withClient is withModel for what the client of a session asks for.
+// withClient returns the configuration with the tools and the schema that the client of a
+// session asks for now, and whether that differs.
 func (h Host) withClient(s *openmanus.State, c server.Change) (next openmanus.Configured, changed bool, err error) {
 	spec := host.SpecOf(s)
 	spec.Limits, spec.Client, spec.Answer = s.Limits, c.Client, c.Answer
@@ -237,7 +240,8 @@ func (h Host) withClient(s *openmanus.State, c server.Change) (next openmanus.Co
 	return h.Host.Reconfigure(s, spec)
 }
 
-// Fetch implements [server.Fetcher].
+// Fetch implements [server.Fetcher]. The address obeys the rules of [web]: nothing on this
+// machine or its networks is reached.
 func (h Host) Fetch(ctx context.Context, url string) (mime string, data []byte, err error) {
 	dialer, err := egress.New(egress.Policy{Mode: egress.Allow, Hosts: h.Config.Web.Hosts, Section: "[web]"})
 	if err != nil {

@@ -27,7 +27,8 @@ const localUser = "local"
 // shortKey is how many characters of a decision's key name it.
 const shortKey = 16
 
-// Settings implements [server.Administrator].
+// Settings implements [server.Administrator]. It has no secret: of a key it says whether
+// it is set, and where.
 func (h Host) Settings(ctx context.Context) (server.Settings, error) {
 	s := server.Settings{File: h.File, Models: []server.ModelSetting{}, Providers: h.providers(), Servers: []server.ServerSetting{},
 		Decisions: []server.DecisionSetting{}}
@@ -55,7 +56,8 @@ func (h Host) Settings(ctx context.Context) (server.Settings, error) {
 	return s, nil
 }
 
-// userSettings returns the users, without their tokens.
+// userSettings returns the users, without their tokens. Without configured users it is the
+// one local user.
 func (h Host) userSettings() []server.UserSetting {
 	all := []server.UserSetting{}
 	for _, name := range h.Config.UserNames() {
@@ -72,7 +74,8 @@ func (h Host) userSettings() []server.UserSetting {
 	return all
 }
 
-// hookSettings returns the hooks of the configuration.
+// hookSettings returns the hooks of the configuration. Only the host of an address is
+// shown, because paths often hold secrets.
 func (h Host) hookSettings() []server.HookSetting {
 	all := []server.HookSetting{}
 	for _, c := range h.Config.Hooks {
@@ -96,7 +99,8 @@ func (h Host) triggerSettings() []server.TriggerSetting {
 	return all
 }
 
-// UseModel implements [server.Administrator].
+// UseModel implements [server.Administrator]. It writes the choice into the configuration
+// file, and new sessions use the model from then on. Sessions that exist keep theirs.
 func (h Host) UseModel(ctx context.Context, name string) error {
 	if h.File == "" {
 		return errors.New("this server has no configuration file to save it in")
@@ -133,7 +137,8 @@ func (h Host) Prune(ctx context.Context, dry bool) (server.Pruned, error) {
 	return out, err
 }
 
-// modelSetting describes a model without its key.
+// modelSetting describes a model without its key. A model that cannot be used has the
+// error.
 func modelSetting(m host.ListedModel) server.ModelSetting {
 	v := server.ModelSetting{Name: m.Name, Default: m.Default, Source: m.Source, Key: "missing"}
 	if m.Err != nil {
@@ -150,7 +155,8 @@ func modelSetting(m host.ListedModel) server.ModelSetting {
 	return v
 }
 
-// providers returns the providers that need no more than a key.
+// providers returns the providers that need no more than a key, which the page can set up.
+// Those with credentials of a cloud are left out.
 func (h Host) providers() []server.ProviderSetting {
 	list := []server.ProviderSetting{}
 	all := providers.All()
@@ -187,7 +193,8 @@ func sizeOf(ctx context.Context, dir string) (bytes int64) {
 	return bytes
 }
 
-// CheckModel implements [server.Administrator].
+// CheckModel implements [server.Administrator]. It sends real requests, which may cost
+// something. The error is free of secrets.
 func (h Host) CheckModel(ctx context.Context, name string) (server.ModelChecked, error) {
 	if name == "default" {
 		name = ""
@@ -197,7 +204,8 @@ func (h Host) CheckModel(ctx context.Context, name string) (server.ModelChecked,
 		Error: h.Secrets.Replace(c.Error), Kind: string(c.Kind)}, nil
 }
 
-// SetUp implements [server.Administrator].
+// SetUp implements [server.Administrator]. It writes the model and its key into the
+// configuration file. A fault of the input names the field, and nothing is written.
 func (h Host) SetUp(ctx context.Context, m server.NewModel) error {
 	all := providers.All()
 	p := all.Named(strings.ToLower(m.Provider))
@@ -225,7 +233,8 @@ func (h Host) SetUp(ctx context.Context, m server.NewModel) error {
 	return &server.FieldError{Field: "model", Err: errors.New(h.Secrets.Replace(err.Error()))}
 }
 
-// Forget implements [server.Administrator].
+// Forget implements [server.Administrator]. id is the beginning of the decision's key, as
+// Settings shows it.
 func (h Host) Forget(_ context.Context, id string) error {
 	all, err := h.Memory().All()
 	if err != nil {
@@ -239,7 +248,7 @@ func (h Host) Forget(_ context.Context, id string) error {
 	return &server.FieldError{Field: "path.id", Err: server.Absent("there is no such decision any more")}
 }
 
-// Sandbox implements [server.Administrator].
+// Sandbox implements [server.Administrator]. Where commands cannot run, the text says why.
 func (h Host) Sandbox(ctx context.Context) (string, error) {
 	o, err := h.Host.Sandbox(h.Config, h.Config.Run.Workspace, h.Config.Sandbox.Kind)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/openmanus-go/openmanus/server"
 )
 
-// OwnAgents implements [server.AgentKeeper].
+// OwnAgents implements [server.AgentKeeper]. Files that cannot be used are listed too,
+// with the error.
 func (h Host) OwnAgents(_ context.Context) ([]server.AgentSetting, error) {
 	files, err := h.AgentFiles()
 	if err != nil {
@@ -40,7 +41,8 @@ func (h Host) OwnAgents(_ context.Context) ([]server.AgentSetting, error) {
 	return all, nil
 }
 
-// agentSetting describes an agent as it would be made.
+// agentSetting describes an agent as it would be made: with the names of its tools, or the
+// error that keeps it from being made.
 func (h Host) agentSetting(k agents.Kind) server.AgentSetting {
 	in := server.AgentSetting{Name: k.Name, Description: k.Description, Tools: []string{}, Default: k.Name == h.Config.Run.Agent}
 	built, ok := agents.Find(k.Name)
@@ -78,7 +80,8 @@ func (h Host) RemoveAgent(_ context.Context, file, hash string) error {
 	return agentError(h.Host.RemoveAgent(file, hash))
 }
 
-// agentError names the part of the file that is at fault.
+// agentError returns the error of a file with the name of the field that is at fault. A
+// file that someone else has changed meanwhile is [server.ErrFileChanged].
 func agentError(err error) error {
 	if wrong := (*host.AgentFault)(nil); errors.As(err, &wrong) {
 		field := wrong.Field

@@ -16,7 +16,8 @@ import (
 	"github.com/openmanus-go/openmanus/server"
 )
 
-// ServerSettings returns the MCP servers that are configured.
+// ServerSettings returns the MCP servers that are configured, approved or not. It connects
+// to none.
 func (h Host) ServerSettings() ([]server.ServerSetting, error) {
 	all := []server.ServerSetting{}
 	approved := host.Approvals(h.Config)
@@ -42,7 +43,8 @@ func (h Host) server(name string) (config.MCPServer, error) {
 	return config.MCPServer{}, &server.FieldError{Field: "name", Err: server.Absent(fmt.Sprintf("there is no MCP server %q", name))}
 }
 
-// approvedServer returns the MCP server with the name, if it may be started.
+// approvedServer returns the MCP server with the name, if it may be started: a server that
+// was found in a workspace needs an approval first.
 func (h Host) approvedServer(name string) (config.MCPServer, error) {
 	s, err := h.server(name)
 	if err != nil {
@@ -64,7 +66,8 @@ func (h Host) own(s config.MCPServer) error {
 	return err
 }
 
-// AddServer implements [server.ServerKeeper].
+// AddServer implements [server.ServerKeeper]. It writes the server into the user's own
+// file. Because a person enters it, it needs no further approval.
 func (h Host) AddServer(ctx context.Context, n server.NewServer) error {
 	entry := make(map[string]any)
 	switch {
@@ -144,7 +147,8 @@ func (h Host) ChangeServer(ctx context.Context, name string, c server.ServerChan
 	return h.ReadServers(ctx)
 }
 
-// RemoveServer implements [server.ServerKeeper].
+// RemoveServer implements [server.ServerKeeper]. The approvals and the sign-in go as well.
+// A server of a workspace's file cannot be removed here.
 func (h Host) RemoveServer(ctx context.Context, name string) error {
 	s, err := h.server(name)
 	if err == nil {
@@ -163,7 +167,9 @@ func (h Host) RemoveServer(ctx context.Context, name string) error {
 	return h.ReadServers(ctx)
 }
 
-// ApproveServer implements [server.ServerKeeper].
+// ApproveServer implements [server.ServerKeeper]. hash is that of the server, and tools
+// that of the list, as the person saw them: if either has changed since, nothing is
+// approved.
 func (h Host) ApproveServer(ctx context.Context, name, hash, tools string) error {
 	s, err := h.server(name)
 	if err != nil {
@@ -250,7 +256,8 @@ func (h Host) TestServer(ctx context.Context, name string) (t server.ServerTeste
 	return t, nil
 }
 
-// SignIn implements [server.ServerKeeper].
+// SignIn implements [server.ServerKeeper]. It returns the link that the person opens, or
+// says that no sign-in is needed. SignedIn says how it ends.
 func (h Host) SignIn(ctx context.Context, name string) (server.SigningIn, error) {
 	s, err := h.approvedServer(name)
 	if err != nil {

@@ -9,7 +9,9 @@ import (
 	"github.com/openmanus-go/openmanus/server/triggers"
 )
 
-// Triggers returns the configured triggers, by name.
+// Triggers returns the configured triggers, by name. A trigger whose secret is missing, or
+// whose template is wrong, is an error that names it: the server does not start without
+// it.
 func (h Host) Triggers() (map[string]server.Trigger, error) {
 	all := make(map[string]server.Trigger)
 	for _, name := range h.Config.TriggerNames() {

@@ -8,7 +8,8 @@ import (
 	"github.com/openmanus-go/openmanus/server"
 )
 
-// Webhooks returns the configured webhooks, by name.
+// Webhooks returns the configured webhooks, by name. One whose secret is missing or has
+// the wrong form is an error that names its place in the configuration.
 func (h Host) Webhooks() (map[string]server.Webhook, error) {
 	all := make(map[string]server.Webhook)
 	for _, c := range h.Config.Webhooks {

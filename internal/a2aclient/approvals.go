@@ -28,7 +28,9 @@ type approval struct {
 
 func (a *Approvals) path(name string) string { return filepath.Join(a.dir, name+".json") }
 
-// Approved returns the card that was approved of an agent at a URL, or nil.
+// Approved returns the card that was approved of an agent at a URL, or nil. An approval
+// for another URL does not count. A file that cannot be read is an error that says how to
+// write it anew.
 func (a *Approvals) Approved(name, url string) (*Found, error) {
 	data, err := os.ReadFile(a.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +50,8 @@ func (a *Approvals) Approved(name, url string) (*Found, error) {
 	return f, nil
 }
 
-// Approve records that a person approved a card.
+// Approve records that a person approved a card, in place of an earlier one. The file is
+// replaced as a whole.
 func (a *Approvals) Approve(name, url string, f *Found) error {
 	data, err := json.MarshalIndent(approval{name, url, f.Hash, f.Raw, time.Now().UTC()}, "", "  ")
 	if err != nil {

@@ -29,7 +29,8 @@ type Found struct {
 	Hash string          // of Raw: what a person approves
 }
 
-// readCard reads a card.
+// readCard reads a card. Its hash is over the JSON with sorted names, so that white space
+// and order do not matter.
 func readCard(data []byte) (*Found, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -48,7 +49,8 @@ func readCard(data []byte) (*Found, error) {
 	return f, nil
 }
 
-// ReadCard reads the card of the agent.
+// ReadCard reads the card of the agent, within 30 seconds. It may be any card: [Approvals]
+// says whether a person knows it.
 func (c *Client) ReadCard(ctx context.Context) (*Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -118,7 +120,8 @@ func (f *Found) Shown() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Description says in a line what the agent can do, for agents that give it work.
+// Description says in a line what the agent can do, for agents that give it work. The
+// words are the other side's: they are cut, and harmless to show.
 func (f *Found) Description() string {
 	var skills []string
 	for _, s := range f.Card.Skills {
@@ -131,7 +134,8 @@ func (f *Found) Description() string {
 	return clip.Text(clip.OneLine(clip.Clean(text)), 400)
 }
 
-// Differs names the parts in which two cards differ.
+// Differs names the members in which two cards differ, in order, for the person who has to
+// approve the new one.
 func (f *Found) Differs(from *Found) string {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(f.Raw, &a) != nil || json.Unmarshal(from.Raw, &b) != nil {

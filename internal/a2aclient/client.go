@@ -52,7 +52,9 @@ type Client struct {
 	http *http.Client
 }
 
-// New returns a client. The error says what is wrong with the URL.
+// New returns a client. It sends nothing yet. A URL that does not end with .json is the
+// place below which the card has its well-known address. The error says what is wrong with
+// the URL.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	switch {
@@ -121,7 +123,8 @@ type Agent struct {
 	where *url.URL
 }
 
-// Agent reads the card of the agent and chooses how it is asked.
+// Agent reads the card of the agent and chooses the first binding that both sides speak. A
+// card without one is an error.
 func (c *Client) Agent(ctx context.Context) (*Agent, error) {
 	f, err := c.ReadCard(ctx)
 	if err != nil {
@@ -162,7 +165,7 @@ func (a *Agent) Send(ctx context.Context, m *wire.Message) (*wire.Event, error) 
 	return e, nil
 }
 
-// Get returns a task as it is now.
+// Get returns a task as it is now. An answer with another task is an error.
 func (a *Agent) Get(ctx context.Context, id string) (*wire.Task, error) {
 	t := new(wire.Task)
 	err := a.ask(ctx, operation{"GetTask", "GET", "/tasks/" + url.PathEscape(id), wire.TaskRequest{ID: id}, url.Values{}}, t)
@@ -207,7 +210,8 @@ func (a *Agent) With(ctx context.Context, message string) (*wire.Task, error) {
 	return nil, nil
 }
 
-// ask sends a request, and decodes the answer into out.
+// ask sends a request, and decodes the answer into out. It takes two minutes at most, and
+// an answer of limited size.
 func (a *Agent) ask(ctx context.Context, op operation, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -258,7 +262,8 @@ func (a *Agent) request(ctx context.Context, op operation, last string) (*http.R
 	return a.do(req, a.o.Token)
 }
 
-// do sends a request with the token.
+// do sends a request with the token. The error names the agent and its host, and neither
+// the token nor the whole address.
 func (c *Client) do(req *http.Request, token string) (*http.Response, error) {
 	req.Header.Set("A2A-Version", wire.Version)
 	if token != "" {

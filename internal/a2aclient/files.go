@@ -34,7 +34,8 @@ type file struct {
 	part wire.Part
 }
 
-// content returns the text of parts, and the files among them.
+// content returns the text of parts, and the files among them. Structured data counts as
+// text.
 func content(parts []wire.Part) (text string, files []file) {
 	var texts []string
 	for _, p := range parts {
@@ -178,7 +179,8 @@ func (t tools) place(name string, data []byte, taken []string) (spot, error) {
 	return spot{}, fmt.Errorf("there are 1000 files called %s", name)
 }
 
-// bytesOf returns the content of a file.
+// bytesOf returns the content of a file, which is in the part or at an address. The token
+// is not sent to another host.
 func (a *Agent) bytesOf(ctx context.Context, p wire.Part) ([]byte, error) {
 	switch {
 	case p.Text != nil:

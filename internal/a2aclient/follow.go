@@ -58,7 +58,8 @@ func (a *Agent) Follow(ctx context.Context, id string, seen func(wire.Event)) (*
 // errTooLong says that an event is longer than any may be.
 var errTooLong = fmt.Errorf("an event has more than %d bytes", maxEvent)
 
-// final reports whether asking again is of no use.
+// final reports whether asking again is of no use: the task is gone, the version is not
+// spoken, or the token is refused.
 func final(err error) bool {
 	if errors.Is(err, errTooLong) {
 		return true
@@ -71,7 +72,7 @@ func final(err error) bool {
 		f.Code == http.StatusUnauthorized || f.Code == http.StatusForbidden
 }
 
-// wait waits before try n.
+// wait waits before try n: a quarter of a second at first, and ten seconds at last.
 func (c *Client) wait(ctx context.Context, n int) error {
 	d := min(10*time.Second, 250*time.Millisecond<<n)
 	if c.o.pause != nil {
@@ -149,7 +150,8 @@ type events struct {
 	alive func() // called with each line
 }
 
-// next returns the id and the data of the next event.
+// next returns the id and the data of the next event of the stream. An event that is too
+// long is an error.
 func (s *events) next() (id string, data []byte, err error) {
 	some := false
 	for {
@@ -175,7 +177,8 @@ func (s *events) next() (id string, data []byte, err error) {
 	}
 }
 
-// line returns the next line, without its end, if it has at most limit bytes.
+// line returns the next line, without its end, if it has at most limit bytes. A longer one
+// is errTooLong.
 func (s *events) line(limit int) ([]byte, error) {
 	var line []byte
 	for {

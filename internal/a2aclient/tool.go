@@ -103,7 +103,8 @@ func (t tools) agent(ctx context.Context) (*Agent, error) {
 	return a, t.known.Check(t.c.o.Name, t.c.o.URL, &a.Found)
 }
 
-// result returns the result of a call.
+// result returns the result of a call. The text is cut to its limit, and its source is the
+// agent elsewhere: it is data.
 func (t tools) result(st Standing) openmanus.Result {
 	text := cut(st.Text)
 	if text == "" {
@@ -213,7 +214,8 @@ func (t tools) arrived(ctx context.Context, a *Agent, m *wire.Message) (*wire.Ta
 	return task, nil
 }
 
-// attachment returns a file of the workspace as a part of a message.
+// attachment returns a file of the workspace as a part of a message. Only regular files of
+// limited size below the workspace can be sent.
 func (t tools) attachment(name string) (wire.Part, error) {
 	clean, err := workspace.Name(t.ws.Dir(), name)
 	if err != nil {

@@ -188,8 +188,8 @@ func (a *agent) resume(ctx context.Context, p sessionParams) (any, error) {
 	return a.begun(s, false)
 }
 
-// fork opens a copy of a session, with a copy of its workspace. The original stays as it
-// is.
+// fork opens a copy of a session, with its files if the host copies these. The original
+// stays as it is.
 func (a *agent) fork(ctx context.Context, p sessionParams) (any, error) {
 	src, err := a.known(ctx, p)
 	if err != nil {

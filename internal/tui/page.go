@@ -96,7 +96,8 @@ func (p *page) shows(text string) bool {
 	return false
 }
 
-// said adds a reply.
+// said adds a reply: its thinking, its text, and a note if it is not whole. The model is
+// named where it is another one than before.
 func (p *page) said(seq int64, b openmanus.ModelSaid) {
 	for _, part := range b.Message.Parts {
 		if r, ok := part.(llm.Thinking); ok && strings.TrimSpace(r.Text) != "" {
@@ -124,7 +125,8 @@ func (p *page) begin(seq int64, calls []llm.Call) {
 	}
 }
 
-// open shows a session below, in the block of the call that opened it if one did.
+// open shows a child session, in the block of the call that opened it, or in one of its
+// own if a flow did.
 func (p *page) open(ev openmanus.Event, b openmanus.ChildOpened) {
 	at := p.byCall[b.Call]
 	if at == nil {
@@ -175,7 +177,8 @@ func (p *page) applyToCall(ev openmanus.Event) bool {
 	return true
 }
 
-// apply changes the block of a call by an event about it.
+// apply changes the block of a call by an event about it. Arguments that a person or a
+// hook changed replace the model's.
 func (b *block) apply(ev openmanus.Event) {
 	switch body := ev.Body.(type) {
 	case openmanus.Asked:
@@ -216,7 +219,8 @@ func (b *block) apply(ev openmanus.Event) {
 	}
 }
 
-// applyBelow shows an event of a session below in its block, if the page has it.
+// applyBelow counts an event of a child session in its block, if this page has that, and
+// shows the last action. Provisional events do not count.
 func (p *page) applyBelow(child string, ev openmanus.Event) {
 	at := p.byChild[child]
 	if at == nil || at.below == nil || ev.Seq == 0 {
@@ -238,7 +242,8 @@ func (p *page) applyBelow(child string, ev openmanus.Event) {
 	at.changed()
 }
 
-// backGist says what going back did.
+// backGist returns one line about a rewind: to which event, and whether it concerned the
+// conversation, files, or both.
 func backGist(b openmanus.Rewound) string {
 	var parts []string
 	if b.Talk {

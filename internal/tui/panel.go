@@ -26,7 +26,8 @@ type panel struct {
 // A panelMsg has the sessions of the panel.
 type panelMsg struct{ sessions []Session }
 
-// refresh reads the sessions.
+// refresh returns a command that reads the newest sessions. If that fails the panel stays
+// as it is; the list of sessions shows the error.
 func (n *panel) refresh(p *program) tea.Cmd {
 	return p.do(func(ctx context.Context) tea.Msg {
 		all, err := p.src.Sessions(ctx, panelSessions)
@@ -61,7 +62,8 @@ func urgentFirst(all []Session) []Session {
 	return all
 }
 
-// view returns the panel: height lines of at most width columns.
+// view returns the panel: height lines of at most width columns. The plan comes first,
+// then the changed files, then the sessions; sections without content are left out.
 func (n *panel) view(p *program, width, height int) []string {
 	t := p.theme
 	var lines []string
@@ -104,7 +106,8 @@ func (n *panel) view(p *program, width, height int) []string {
 	return lines
 }
 
-// sessionMark returns a sign for how a session stands.
+// sessionMark returns a sign of one column for the state of a session. A question to the
+// person has precedence over everything else.
 func sessionMark(t Theme, s Session) string {
 	switch {
 	case s.Questions > 0 || s.Status == string(openmanus.Waiting):
@@ -121,7 +124,8 @@ func sessionMark(t Theme, s Session) string {
 	return t.dim("○")
 }
 
-// planLines returns the steps of a plan.
+// planLines returns the steps of a plan, one on each line, in colours for their status.
+// Without a plan there are none.
 func planLines(t Theme, plan *tools.Plan, width int) (lines []string) {
 	if plan == nil {
 		return nil

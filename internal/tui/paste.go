@@ -122,7 +122,8 @@ type pictureDir struct {
 	n    int
 }
 
-// save writes a picture, and returns the name of its file.
+// save writes a picture to a file that only this user can read, and returns its name. The
+// directory is made with the first one.
 func (d *pictureDir) save(data []byte) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
-// proposed shows the plan that waits for approval, if there is one, once.
+// proposed shows the plan that waits for approval, if there is one, once for each time
+// that the session has ended with one.
 func (p *program) proposed() tea.Cmd {
 	src, ok := p.src.(Planner)
 	id, last := p.id, p.meter.last
@@ -64,7 +65,8 @@ func (p *program) nextMode() tea.Cmd {
 	return p.change(Setting{Mode: round[(slices.Index(round, p.modeNow())+1)%len(round)]})
 }
 
-// elsewhere asks whether the conversation may go to another endpoint.
+// elsewhere returns the question whether the conversation may go to another endpoint. "No"
+// comes first, because the whole conversation would be sent.
 func elsewhere(s Setting, e *Elsewhere) *list {
 	s.Elsewhere = true
 	return &list{title: "Another endpoint?", above: []string{

@@ -74,7 +74,7 @@ type widget interface {
 	view(p *program, width, height int) (lines []string, at caret)
 }
 
-// newProgram returns a program. Close ends what it began.
+// newProgram returns a program for an empty screen. ctx ends everything that it begins.
 func newProgram(ctx context.Context, o Options) *program {
 	p := &program{
 		o: o, src: o.Source, ctx: ctx, now: time.Now, theme: o.Theme, width: 80, height: 24,
@@ -85,7 +85,8 @@ func newProgram(ctx context.Context, o Options) *program {
 	return p
 }
 
-// Init implements [tea.Model].
+// Init implements [tea.Model]. It shows the session and sends the task that the options
+// name, and begins to read everything that is beside them.
 func (p *program) Init() tea.Cmd {
 	var cmds []tea.Cmd
 	if p.o.Session != "" {
@@ -120,6 +121,8 @@ func (p *program) notice(bad bool, format string, a ...any) tea.Cmd {
 	return nil
 }
 
+// addNotice adds a remark, or a problem, at the end of the page. The journal does not have
+// it.
 func (p *program) addNotice(bad bool, text string) {
 	b := &block{kind: remark, text: text, seq: p.window.last()}
 	if bad {
@@ -136,7 +139,8 @@ type tickMsg struct{}
 
 const tickEvery = 250 * time.Millisecond
 
-// Update implements [tea.Model].
+// Update implements [tea.Model]. It handles the message, draws the screen anew, and reads
+// more of the session where the person has scrolled to.
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := p.handle(msg)
 	p.layout()
@@ -148,7 +152,8 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, tea.Batch(cmd, more)
 }
 
-// handle changes the program by a message.
+// handle changes the program by a message. It is the only place at which messages change
+// its state, so nothing in it needs a lock.
 func (p *program) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -238,7 +243,8 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 // A showMsg shows another session, after words of the program.
 type showMsg struct{ id string }
 
-// pass gives a message to what has the focus.
+// pass gives a message to the widget on top, or to the composer if there is none. A widget
+// that is done is removed.
 func (p *program) pass(msg tea.Msg) tea.Cmd {
 	if n := len(p.stack); n > 0 {
 		top := p.stack[n-1]
@@ -272,7 +278,9 @@ func (p *program) submit(text string, attach []string) tea.Cmd {
 	return p.say(text, attach)
 }
 
-// say sends a message, whatever it looks like.
+// say sends a message, even if it looks like a command. The first one begins a session.
+// Until the journal has it, the screen shows it as being sent; if it fails, it comes back
+// into the composer.
 func (p *program) say(text string, attach []string) tea.Cmd {
 	m := Message{ID: ids.New(), Text: text, Attach: attach}
 	p.sent = append(p.sent, m)
@@ -353,7 +361,7 @@ func (p *program) changed(was openmanus.Status) tea.Cmd {
 	return cmd
 }
 
-// View implements [tea.Model].
+// View implements [tea.Model]. The frame was drawn by layout; View does no work.
 func (p *program) View() tea.View {
 	v := tea.NewView(strings.Join(p.frame, "\n"))
 	v.AltScreen = true
@@ -366,7 +374,8 @@ func (p *program) View() tea.View {
 	return v
 }
 
-// title says what the interface waits for.
+// title returns the title of the terminal's window, with a sign if the session works or
+// waits for the person.
 func (p *program) title() string {
 	text := "OpenManus"
 	if t := clip.Text(clip.OneLine(clip.Clean(p.meter.title)), 40); t != "" {

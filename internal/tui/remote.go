@@ -104,7 +104,8 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return nil, errors.New(text)
 }
 
-// call makes a request and decodes its response into out, unless that is nil.
+// call makes a request and decodes its response into out, unless that is nil. An answer
+// that is too large or has another form is an error that names the server.
 func (s *server) call(ctx context.Context, method, path string, in, out any) error {
 	resp, err := s.request(ctx, method, path, in)
 	if err != nil {
@@ -128,7 +129,8 @@ func of(id string, more ...string) string {
 // fields are those of a JSON object.
 type fields map[string]any
 
-// Start implements Source.
+// Start implements Source. It creates the session and sends the first message, which are
+// two requests: if the second fails, the session exists without a message.
 func (s *server) Start(ctx context.Context, m Message) (string, error) {
 	s.mu.Lock()
 	set := s.next
@@ -150,7 +152,7 @@ func orAsk(mode string) string {
 // maxAttached is the most bytes of a file that is sent with a message.
 const maxAttached = 20 << 20
 
-// Say implements Source.
+// Say implements Source. Attached files travel in the request; each has at most 20 MiB.
 func (s *server) Say(ctx context.Context, id string, m Message) error {
 	var files []fields
 	for _, name := range m.Attach {
@@ -180,7 +182,8 @@ func (s *server) Continue(ctx context.Context, id string) error {
 	return s.call(ctx, "POST", of(id, "retry"), fields{}, nil)
 }
 
-// Decide implements Source.
+// Decide implements Source. A question that was decided meanwhile is an error that says
+// so.
 func (s *server) Decide(ctx context.Context, d Decision) error {
 	if d.Kind != openmanus.AskRuling {
 		var answer any = d.Text
@@ -248,6 +251,7 @@ func (s *server) Search(ctx context.Context, words string, limit int) ([]Session
 	return s.list(ctx, fmt.Sprintf("sessions?limit=%d&q=%s", limit, url.QueryEscape(words)))
 }
 
+// list reads the sessions at a path of the API.
 func (s *server) list(ctx context.Context, path string) (all []Session, err error) {
 	var got struct{ Items []sessionView }
 	if err := s.call(ctx, "GET", path, nil, &got); err != nil {
@@ -262,7 +266,8 @@ func (s *server) list(ctx context.Context, path string) (all []Session, err erro
 // logPage is how many events are asked for at a time.
 const logPage = pageEvents
 
-// Events implements Source.
+// Events implements Source. It reads pages of the journal until one is empty. Events that
+// are out of order end it with an error.
 func (s *server) Events(ctx context.Context, id string, after int64) iter.Seq2[openmanus.Event, error] {
 	return func(yield func(openmanus.Event, error) bool) {
 		for from := after; ; {
@@ -291,7 +296,8 @@ func (s *server) Events(ctx context.Context, id string, after int64) iter.Seq2[o
 // stops.
 var errStreamEnded = errors.New("the server has closed the connection")
 
-// Follow implements Source.
+// Follow implements Source by the server's stream of events. A connection that breaks ends
+// it with an error; the program then follows again from the last event.
 func (s *server) Follow(ctx context.Context, id string, after int64) iter.Seq2[openmanus.Event, error] {
 	return func(yield func(openmanus.Event, error) bool) {
 		resp, err := s.request(ctx, "GET", of(id, fmt.Sprintf("events?after=%d", after)), nil)

@@ -24,6 +24,7 @@ func (s *server) Back(ctx context.Context, id string, b Back) (BackPlan, error) 
 	return s.goBack(ctx, id, b, false)
 }
 
+// goBack goes back or forth, or with dry only says what that would do.
 func (s *server) goBack(ctx context.Context, id string, b Back, dry bool) (BackPlan, error) {
 	var got struct {
 		To         int64

@@ -14,7 +14,8 @@ func (s *server) Servers(ctx context.Context) ([]Server, error) {
 	return got.Servers, err
 }
 
-// ServerDo implements [Keeper].
+// ServerDo implements [Keeper]. The changes concern sessions that begin afterwards. The
+// hash in an approval makes sure that the person approves the server that was shown.
 func (s *server) ServerDo(ctx context.Context, of Server, do ServerAct) (r ServerReport, err error) {
 	const at = "settings/servers"
 	say := func(text string) { r.Lines = append(r.Lines, text) }

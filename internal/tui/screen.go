@@ -14,7 +14,8 @@ const (
 	panelFrom    = 110 // columns of a terminal from which on there is room for it
 )
 
-// layout draws the screen anew: p.frame has a line for each row.
+// layout draws the screen anew: afterwards p.frame has a line for each row, and p.caret is
+// where the cursor stands.
 func (p *program) layout() {
 	width := p.mainWidth()
 	bottom, at := p.bottom(width)
@@ -162,7 +163,8 @@ func (p *program) modeNow() string {
 	return p.mode
 }
 
-// cost returns what the session cost, and how much it may.
+// cost returns the cost of the session, and its limit if there is one. It begins with ≥ if
+// the price of a part is not known, and is "" without a cost.
 func (p *program) cost() string {
 	m := p.meter
 	if m.cost == 0 {
@@ -180,7 +182,8 @@ func (p *program) cost() string {
 
 var spinner = []rune("◐◓◑◒")
 
-// state says how the session stands, and what the next key does.
+// state returns a phrase for the status line: how the session stands, or what the next
+// press of a key does.
 func (p *program) state() string {
 	t, m := p.theme, p.meter
 	switch {
@@ -217,7 +220,8 @@ func (p *program) state() string {
 	return ""
 }
 
-// doing says what runs, since when.
+// doing returns the call that has run longest, or the number of calls if there are
+// several, and the time at which that began.
 func (p *program) doing() (what string, since time.Time) {
 	m := p.meter
 	since = m.since
@@ -245,7 +249,8 @@ func (p *program) doing() (what string, since time.Time) {
 	return "thinking", since
 }
 
-// blockAt returns the block that stands in a row of the screen; nil: none.
+// blockAt returns the block that stands in a row of the screen, or nil. The rows of the
+// composer belong to none.
 func (p *program) blockAt(y int) *block {
 	s := p.scene()
 	all := p.window.flat(p.meter)
@@ -267,7 +272,8 @@ func (p *program) blockAt(y int) *block {
 	return nil
 }
 
-// welcome returns what an empty screen shows.
+// welcome returns the lines of an empty screen, at most height: how to begin, and the most
+// important keys.
 func (p *program) welcome(width, height int) []string {
 	t := p.theme
 	var out []string

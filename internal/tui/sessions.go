@@ -26,7 +26,8 @@ func (p *program) search(words string) tea.Cmd {
 	})
 }
 
-// sessionList opens a list of the sessions that read returns.
+// sessionList returns a command that opens a list of the sessions that read returns.
+// Typing in the list searches all sessions.
 func (p *program) sessionList(title string, read func(context.Context) ([]Session, error)) tea.Cmd {
 	now := p.now()
 	return p.do(func(ctx context.Context) tea.Msg {
@@ -42,7 +43,8 @@ func (p *program) sessionList(title string, read func(context.Context) ([]Sessio
 	})
 }
 
-// sessionItem returns a session as an item of a list.
+// sessionItem returns a session as an item of a list. One that was found by a search shows
+// the text that was found, and opens there.
 func sessionItem(t Theme, s Session, now time.Time) item {
 	status := s.Status
 	if s.Reason != "" {
@@ -66,7 +68,7 @@ func sessionItem(t Theme, s Session, now time.Time) item {
 	return it
 }
 
-// ago formats how long ago something was.
+// ago formats how long ago something was, in the largest unit that fits.
 func ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:

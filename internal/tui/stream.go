@@ -26,7 +26,8 @@ type stream struct {
 	ends  map[string]int64  // how many bytes of the output of a call have come
 }
 
-// apply adds a provisional event.
+// apply adds a provisional event. A reset, or another turn, replaces what has streamed
+// before.
 func (s *stream) apply(b openmanus.Body) {
 	switch b := b.(type) {
 	case openmanus.Typing:
@@ -59,7 +60,7 @@ func (s *stream) apply(b openmanus.Body) {
 	}
 }
 
-// stored drops what a stored event makes superfluous.
+// stored drops the provisional text that a stored event replaces.
 func (s *stream) stored(b openmanus.Body) {
 	switch b := b.(type) {
 	case openmanus.ModelSaid, openmanus.ModelFailed, openmanus.Stopped, openmanus.Ended, openmanus.Interrupted:
@@ -75,7 +76,7 @@ func (s *stream) stored(b openmanus.Body) {
 // drop drops the reply.
 func (s *stream) drop() { s.think, s.reply = "", typed{} }
 
-// end returns the last n bytes of a text, from the beginning of a character.
+// end returns the last n bytes of a text, or a few less: it begins at a character.
 func end(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -87,7 +88,8 @@ func end(text string, n int) string {
 	return text
 }
 
-// lines returns the lines of what streams at a width.
+// lines returns the lines of the reply that streams, at a width. While there is only
+// thinking, it is the end of that, on one line.
 func (s *stream) lines(how drawing, width int) []string {
 	var lines []string
 	if text := strings.TrimSpace(s.think); text != "" && strings.TrimSpace(s.reply.text) == "" {
@@ -165,7 +167,8 @@ func (t *typed) put(part, fence string) {
 	t.fence = fence
 }
 
-// draw draws a part of the text, which follows head.
+// draw returns the lines of a part of the text. If the part lies within a fenced block of
+// code, the fence is put before it.
 func (t *typed) draw(part string) []string {
 	if strings.TrimSpace(part) == "" && t.fence == "" {
 		return nil

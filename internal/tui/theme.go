@@ -119,7 +119,8 @@ func ChosenTheme(dataDir string, themes []Theme) Theme {
 	return themes[max(i, 0)]
 }
 
-// setTheme changes the colours, and remembers that; without a name it lists the themes.
+// setTheme changes the colours, and keeps the choice for later runs. Without a name it
+// lists the themes with a sample of each.
 func (p *program) setTheme(name string) tea.Cmd {
 	all := append(Themes(), p.o.Themes...)
 	if name == "" {

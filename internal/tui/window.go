@@ -37,7 +37,8 @@ func (w *window) reset(p *page) {
 func (w *window) first() int64 { return w.pages[0].first }
 func (w *window) last() int64  { return w.pages[len(w.pages)-1].last }
 
-// apply adds an event that has just happened, if the window is at the end.
+// apply adds an event that has just happened, if the window shows the end of the session.
+// Otherwise it is read when the person scrolls there.
 func (w *window) apply(ev openmanus.Event) {
 	if len(w.pages) == 0 {
 		return
@@ -66,7 +67,8 @@ func (w *window) apply(ev openmanus.Event) {
 	}
 }
 
-// applyBelow adds an event of a session below.
+// applyBelow adds an event of a child session to the pages in memory. asks is how many
+// questions of the child are open.
 func (w *window) applyBelow(child string, ev openmanus.Event, asks int) {
 	for _, p := range w.pages {
 		p.applyBelow(child, ev)
@@ -77,7 +79,8 @@ func (w *window) applyBelow(child string, ev openmanus.Event, asks int) {
 	}
 }
 
-// trim drops pages that are far from the screen.
+// trim drops pages that are far from the screen, so that a long session takes no more
+// memory than a short one. They are read again on demand.
 func (w *window) trim() {
 	if len(w.pages) <= pagesKept {
 		return
@@ -89,7 +92,7 @@ func (w *window) trim() {
 	w.pages, w.atEnd = w.pages[:pagesKept:pagesKept], false
 }
 
-// before adds an earlier page.
+// before adds an earlier page. Events of later pages about its calls are applied to it.
 func (w *window) before(p *page) {
 	for _, later := range w.pages {
 		for _, ev := range later.loose {
@@ -102,7 +105,8 @@ func (w *window) before(p *page) {
 	}
 }
 
-// after adds a later page. end says that it has the last event.
+// after adds a later page. end says that it has the last event. Its events about calls of
+// earlier pages are applied to these.
 func (w *window) after(p *page, end bool) {
 	for _, ev := range p.loose {
 		for _, earlier := range w.pages {
@@ -116,7 +120,8 @@ func (w *window) after(p *page, end bool) {
 	}
 }
 
-// flat returns the blocks of all pages that were not taken back.
+// flat returns the blocks of all pages in memory, in order, without those that a rewind
+// has taken back.
 func (w *window) flat(m *meter) (all []*block) {
 	for _, p := range w.pages {
 		for _, b := range p.blocks {
@@ -158,7 +163,8 @@ func (w *window) entry(all []*block, i int, s scene) []string {
 // has to be written again each time the rows move.
 const streamRows = 5
 
-// streaming returns the lines of what streams, with an empty one before them.
+// streaming returns the lines of the reply that streams, with an empty one before them.
+// Beside a panel their number grows in steps, so that the lines above move less often.
 func (w *window) streaming(s scene) []string {
 	lines := w.stream.lines(s.how, s.width)
 	if len(lines) == 0 {
@@ -180,7 +186,8 @@ func index(all []*block, b *block) int {
 	return -1
 }
 
-// draw returns the lines on the screen, at most height.
+// draw returns the lines on the screen, at most height. It draws from the bottom up, and
+// only the blocks that are visible.
 func (w *window) draw(s scene) []string {
 	all := w.flat(s.meter)
 	var parts [][]string
@@ -216,7 +223,7 @@ func (w *window) draw(s scene) []string {
 	return lines
 }
 
-// forget drops the lines of blocks that were not drawn for a while.
+// forget drops the drawn lines of blocks that were not on the screen for a while.
 func (w *window) forget() {
 	if len(w.drawn) < 4*drawnKept {
 		return
@@ -233,7 +240,8 @@ func (w *window) forget() {
 	w.drawn = w.drawn[len(w.drawn)-drawnKept:]
 }
 
-// scroll moves the screen up by n lines, or down if n is negative.
+// scroll moves the screen up by n lines, or down if n is negative. At the end of the
+// session the screen follows new lines again.
 func (w *window) scroll(n int, s scene) {
 	all := w.flat(s.meter)
 	if len(all) == 0 {
@@ -272,7 +280,8 @@ func (w *window) scroll(n int, s scene) {
 	}
 }
 
-// scrollBack moves the screen down by n lines, to fill it.
+// scrollBack moves the screen down by n lines, so that no empty lines stay below the last
+// block.
 func (w *window) scrollBack(all []*block, s scene, n int) {
 	at, pos := index(all, w.anchor), w.hidden-n
 	if at < 0 {

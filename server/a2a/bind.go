@@ -101,7 +101,8 @@ var methods = []method{
 	}},
 }
 
-// push decodes the parameters of an operation on push notifications.
+// push returns the handler of an operation on push notifications: it decodes the
+// parameters, and refuses the operation if the service has none.
 func push[In, Out any](do func(Pusher, context.Context, *In) (Out, error)) func(context.Context, Service, *call) (any, error) {
 	return func(ctx context.Context, s Service, in *call) (any, error) {
 		p, ok := s.(Pusher)
@@ -116,6 +117,8 @@ func push[In, Out any](do func(Pusher, context.Context, *In) (Out, error)) func(
 	}
 }
 
+// subscribe answers with a stream of a task's events, after the last one that the client
+// has.
 func subscribe(ctx context.Context, s Service, in *call) (any, error) {
 	r, err := params[TaskRequest](in)
 	if err != nil {
@@ -125,6 +128,8 @@ func subscribe(ctx context.Context, s Service, in *call) (any, error) {
 	return nil, s.Subscribe(ctx, r, in.out)
 }
 
+// task returns the handler of an operation on one task, which checks the parameters that
+// all of them have.
 func task(do func(Service, context.Context, *TaskRequest) (*Task, error)) func(context.Context, Service, *call) (any, error) {
 	return func(ctx context.Context, s Service, in *call) (any, error) {
 		r, err := params[TaskRequest](in)
@@ -138,7 +143,9 @@ func task(do func(Service, context.Context, *TaskRequest) (*Task, error)) func(c
 	}
 }
 
-// params decodes the parameters of a call.
+// params decodes the parameters of a call. Names may be in camel case or with underscores,
+// as clients of both kinds exist. Missing parameters are the zero value; an error names
+// the field.
 func params[T any](in *call) (*T, error) {
 	v := new(T)
 	if len(in.params) == 0 || string(in.params) == "null" {
@@ -171,6 +178,8 @@ func camel(data json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(rename(v))
 }
 
+// rename puts the names in a JSON value into camel case. The client's own data stays as it
+// is.
 func rename(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -196,7 +205,7 @@ func rename(v any) any {
 	return v
 }
 
-// checkType refuses requests that are not JSON.
+// checkType refuses requests that are not JSON. A request without a type counts as JSON.
 func checkType(r *http.Request) error {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	switch strings.TrimSpace(kind) {
@@ -268,7 +277,8 @@ func JSONRPC(s Service, events func(http.ResponseWriter) func(string, []byte) er
 	})
 }
 
-// read reads a request.
+// read reads a request. An error has the code of JSON-RPC, and no id if that could not be
+// read.
 func (q *rpc) read(data []byte) error {
 	if !json.Valid(data) {
 		return &Error{Code: -32700, HTTP: http.StatusBadRequest, Message: "the request is no JSON"}
@@ -293,7 +303,8 @@ func (q *rpc) read(data []byte) error {
 	return nil
 }
 
-// byName returns a method by its name in JSON-RPC.
+// byName returns a method by its name in JSON-RPC. The error lists the names that there
+// are.
 func byName(name string) (*method, error) {
 	var known []string
 	for i := range methods {
@@ -329,7 +340,8 @@ func (o *rpcStream) speakOld(q *rpc, version string) (err error) {
 	return err
 }
 
-// reply returns a response.
+// reply returns a response with a result or an error, in the form of the client's version.
+// A result that cannot be encoded becomes an error.
 func (o *rpcStream) reply(result any, err error) []byte {
 	if o.old && err == nil {
 		result = toOld(result)
@@ -366,7 +378,9 @@ func (o *rpcStream) Begin() func(string, []byte) error {
 	}
 }
 
-// REST returns the handler of the HTTP+JSON binding, for paths below prefix.
+// REST returns the handler of the HTTP+JSON binding, for paths below prefix. events
+// returns the function that writes an event of a stream; base returns the address under
+// which the client reaches the server. The handler is safe for concurrent use.
 func REST(s Service, prefix string, events func(http.ResponseWriter) func(string, []byte) error, base func(*http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &restStream{w: w, events: events}
@@ -385,6 +399,8 @@ func REST(s Service, prefix string, events func(http.ResponseWriter) func(string
 	})
 }
 
+// rest carries out a request. streamed says that the answer went to out; otherwise it is
+// the result.
 func rest(s Service, prefix string, out Stream, base func(*http.Request) string, r *http.Request) (result any, streamed bool, err error) {
 	if err := cmp.Or(checkType(r), checkVersion(versionOf(r))); err != nil {
 		return nil, false, err
@@ -405,7 +421,8 @@ func rest(s Service, prefix string, out Stream, base func(*http.Request) string,
 	return result, m.stream, err
 }
 
-// route finds the method of a request.
+// route finds the method of a request, and the variables in its path. A path that exists
+// with another verb is a 405.
 func route(verb, path string) (m *method, vars map[string]string, err error) {
 	wrong := false
 	for i := range methods {
@@ -421,7 +438,8 @@ func route(verb, path string) (m *method, vars map[string]string, err error) {
 	return nil, nil, &Error{Code: -32601, HTTP: http.StatusNotFound, Status: "NOT_FOUND", Message: "there is no operation " + path}
 }
 
-// match returns the variables of a path that fits a pattern.
+// match returns the variables of a path that fits a pattern, such as /tasks/{id}:cancel. A
+// variable is one segment, or a part of it.
 func match(pattern, path string) (map[string]string, bool) {
 	a, b := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(a) != len(b) {
@@ -445,7 +463,8 @@ func match(pattern, path string) (map[string]string, bool) {
 	return vars, true
 }
 
-// merge returns the parameters of a request: its body, its query, and its path.
+// merge returns the parameters of a request: those of its body, its query, and its path,
+// of which the later ones win. Numbers keep their digits.
 func merge(body []byte, query url.Values, vars map[string]string) (json.RawMessage, error) {
 	all := make(map[string]any)
 	if len(bytes.TrimSpace(body)) > 0 {

@@ -23,7 +23,8 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// details returns the objects that say more.
+// details returns the objects that say more, in Google's forms: the field that is wrong,
+// or the reason. Without either there are none.
 func (e *Error) details() []any {
 	switch {
 	case e.Field != "":
@@ -77,7 +78,8 @@ func BadField(field, why string) error {
 	return &Error{-32602, http.StatusBadRequest, "INVALID_ARGUMENT", "", field, why}
 }
 
-// asError returns err as an error of the protocol.
+// asError returns err as an error of the protocol. A request that is too large is one of
+// the client; any other error is internal.
 func asError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -27,7 +27,8 @@ var oldMethods = map[string]string{
 	"tasks/resubscribe": "SubscribeToTask",
 }
 
-// OldCard returns a card as older versions have it.
+// OldCard returns a card in the form of versions before 1.0, which have one address and no
+// bindings. Push notifications are not offered there.
 func OldCard(card map[string]any, url string) map[string]any {
 	old := map[string]any{
 		"url": url, "protocolVersion": oldVersion + ".0", "preferredTransport": "JSONRPC",
@@ -64,7 +65,8 @@ type oldMessage struct {
 	Parts []oldPart `json:"parts"`
 }
 
-// fromOld returns the parameters of a method of an older version as they are now.
+// fromOld returns the parameters of a method of an older version in today's form. Methods
+// without differences keep theirs. A push configuration is refused.
 func fromOld(method string, params json.RawMessage) (json.RawMessage, error) {
 	if method != "message/send" && method != "message/stream" {
 		return params, nil
@@ -108,7 +110,8 @@ func fromOld(method string, params json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(out)
 }
 
-// toOld returns a result as older versions have it.
+// toOld returns a result in the form of older versions: objects name their kind, and
+// states are lower-case words.
 func toOld(result any) any {
 	switch v := result.(type) {
 	case *Task:
@@ -181,6 +184,8 @@ func toOldMessage(m Message) oldMessage {
 
 func toOldArtifact(a Artifact) oldArtifact { return oldArtifact{a, toOldParts(a.Parts)} }
 
+// toOldParts returns parts in the form of older versions. Data that is no object becomes
+// one, with the member value.
 func toOldParts(parts []Part) []oldPart {
 	out := []oldPart{}
 	for _, p := range parts {

@@ -18,7 +18,8 @@ import (
 // TaskID names the task of a session that began with the event seq.
 func TaskID(session string, seq int64) string { return session + "-" + strconv.FormatInt(seq, 10) }
 
-// SessionOf returns the session of a task, and the event that it began with.
+// SessionOf returns the session of a task, and the event that it began with. ok is false
+// for texts that [TaskID] never returns.
 func SessionOf(task string) (session string, seq int64, ok bool) {
 	i := strings.LastIndexByte(task, '-')
 	if i <= 0 {
@@ -58,7 +59,8 @@ type EventID struct {
 	Tag    string
 }
 
-// ParseEventID reads what [EventID.String] writes.
+// ParseEventID is the reverse of [EventID.String]. The id may come from any client, so
+// everything else is an error.
 func ParseEventID(text string) (id EventID, err error) {
 	parts := strings.Split(text, ".")
 	if len(parts) == 3 {
@@ -92,7 +94,8 @@ func (p *Projector) Whole(events []Event) string {
 	return id.String()
 }
 
-// Has reports whether who stands at id has had an event.
+// Has reports whether a client that has seen the event with this id has seen e. Ids that
+// cannot be parsed count as not seen.
 func (id EventID) Has(e Event) bool {
 	of, err := ParseEventID(e.ID)
 	switch {
@@ -115,7 +118,8 @@ func (p *Projector) After(events []Event) (rest []Event) {
 	return rest
 }
 
-// Task returns the task with this id, or nil.
+// Task returns the task with this id, or nil if the events folded so far have none. The
+// task changes with further events.
 func (p *Projector) Task(id string) *Task {
 	for _, t := range p.Tasks {
 		if t.ID == id {
@@ -133,7 +137,8 @@ func (p *Projector) Last() *Task {
 	return nil
 }
 
-// Apply folds an event, and returns what it has changed in the last task.
+// Apply folds an event, and returns the changes of the last task, as they are sent to its
+// subscribers. The result depends on nothing but the events that were folded.
 func (p *Projector) Apply(ev openmanus.Event) []Event {
 	if ev.Seq == 0 {
 		if b, ok := ev.Body.(openmanus.Typing); ok {
@@ -184,7 +189,7 @@ func (p *Projector) take() []Event {
 	return events
 }
 
-// userSaid begins a task, unless one goes on that the message belongs to.
+// userSaid begins a task with the message, or adds the message to the task under way.
 func (p *Projector) userSaid(ev openmanus.Event, b openmanus.UserSaid, before openmanus.Status) {
 	t := p.Last()
 	if t == nil || t.Status.State.Ended() || before != openmanus.Running && before != openmanus.Waiting {
@@ -249,7 +254,8 @@ func (p *Projector) decided(t *Task, id, text string) {
 	t.History = append(t.History, Message{ID: id, Role: RoleUser, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}})
 }
 
-// file makes an artifact of a file that a call wrote.
+// file adds a file that a call wrote as an artifact of the task, or replaces the one for
+// an earlier version. Deleted files stay.
 func (p *Projector) file(t *Task, f openmanus.FileChange) {
 	if p.File == nil || f.Change == "deleted" {
 		return
@@ -275,7 +281,8 @@ func (p *Projector) add(e Event) {
 	p.events = append(p.events, e)
 }
 
-// settle sets the state of a task after an event.
+// settle sets the state of a task after an event. A question of a call makes it "input
+// required", with the question as its message.
 func (p *Projector) settle(t *Task, ev openmanus.Event) {
 	s := &p.State
 	state, text := Working, ""
@@ -320,7 +327,8 @@ func (p *Projector) answer(t *Task, state State) {
 	p.shown = false
 }
 
-// Reply returns a task that was completed as one message: the answer, and the files.
+// Reply returns a completed task as one message: the answer, and then the files. A task
+// without either has an empty text.
 func Reply(t *Task) *Message {
 	m := &Message{ID: t.ID + "-answer", Role: RoleAgent, Context: t.Context}
 	for _, a := range t.Artifacts {
@@ -336,7 +344,8 @@ func Reply(t *Task) *Message {
 	return m
 }
 
-// set sets the status of a task, and tells of it.
+// set sets the status of a task, and adds the event about it. text, if there is any,
+// becomes the message of the status.
 func (p *Projector) set(t *Task, state State, text string, at Timestamp) {
 	t.Status = Status{State: state, Time: at}
 	if text != "" {
@@ -372,7 +381,8 @@ func (p *Projector) Wait(text string) []Event {
 	return []Event{{ID: id.String(), Status: &StatusUpdate{Task: t.ID, Context: p.Context, Status: t.Status}}}
 }
 
-// asks returns what calls ask.
+// asks returns the questions of waiting calls as one text, with the id of each call, by
+// which an answer can name it.
 func asks(calls []*openmanus.CallState) string {
 	var all []string
 	for _, c := range calls {
@@ -382,7 +392,8 @@ func asks(calls []*openmanus.CallState) string {
 	return strings.Join(all, "\n\n")
 }
 
-// Ask returns a question to the person in words.
+// Ask returns a question to the person in words, as a client of any kind can show it. It
+// ends with the id of the call.
 func Ask(approval bool, tool, input, question, shown, call string) string {
 	if !approval {
 		return fmt.Sprintf("%s\n(call %s)", question, call)

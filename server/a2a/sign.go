@@ -73,7 +73,8 @@ func NewSigner(content []byte, at string) (*Signer, error) {
 // Keys returns the public key as a set of them (RFC 7517).
 func (s *Signer) Keys() any { return map[string]any{"keys": []any{s.public}} }
 
-// Sign adds a signature to a card.
+// Sign adds a signature to a card, over its canonical JSON (RFC 8785). It replaces
+// earlier signatures, and changes the map.
 func (s *Signer) Sign(card map[string]any) error {
 	b64 := base64.RawURLEncoding.EncodeToString
 	header, err := json.Marshal(map[string]any{"alg": s.method.Alg(), "typ": "JOSE", "kid": s.public["kid"], "jku": s.at})

@@ -40,7 +40,8 @@ type anthropicMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// decodeMessages reads a request in Anthropic's format.
+// decodeMessages reads a request in Anthropic's format. An error names the field. Images
+// at addresses are fetched, which ctx bounds.
 func decodeMessages(ctx context.Context, fetch fetcher, v *messagesRequest, session string) (*request, error) {
 	q := &request{agent: v.Model, session: session, stream: v.Stream}
 	format, at := v.Output.Format, "output_config.format"
@@ -78,7 +79,8 @@ func decodeMessages(ctx context.Context, fetch fetcher, v *messagesRequest, sess
 	return q, q.say(items, "messages")
 }
 
-// blocks reads a message: results of tools are items of their own, before what is said.
+// blocks reads a message: results of tools are items of their own, before the text. at
+// names the message in errors.
 func (r reader) blocks(at string, m anthropicMessage) (items []item, err error) {
 	blocks, err := partsOf(at+".content", m.Content)
 	if err != nil {
@@ -131,6 +133,8 @@ type messageFormat struct {
 	work           string
 }
 
+// frames returns the events for a step. Blocks are opened and closed as needed: a block
+// holds pieces of one kind.
 func (f *messageFormat) frames(p *projector, s step, _ int) (all []frame) {
 	add := func(typ string, v fields) {
 		v["type"] = typ
@@ -180,7 +184,7 @@ func (f *messageFormat) frames(p *projector, s step, _ int) (all []frame) {
 	return all
 }
 
-// close ends the block in progress.
+// close returns the event that ends the block in progress, if there is one.
 func (f *messageFormat) close() []frame {
 	if f.open == "" {
 		return nil
@@ -191,7 +195,8 @@ func (f *messageFormat) close() []frame {
 	return []frame{{event: "content_block_stop", data: func(string, int) any { return fields{"type": "content_block_stop", "index": n} }}}
 }
 
-// reason says why the message ended, and at which sequence.
+// reason returns why the message ended, in Anthropic's words, and the stop sequence, or
+// nil.
 func (f *messageFormat) reason(p *projector) (reason string, sequence any) {
 	c := p.cut.again()
 	c.add(p.state.Answer, true)
@@ -206,6 +211,8 @@ func (f *messageFormat) reason(p *projector) (reason string, sequence any) {
 	return "end_turn", nil
 }
 
+// whole returns the message of an answer that is not streamed. The agent's own work comes
+// first, as thinking.
 func (f *messageFormat) whole(p *projector) any {
 	content := []any{}
 	if f.work != "" {

@@ -61,7 +61,7 @@ type chatCall struct {
 // words are one text or several.
 type words []string
 
-// UnmarshalJSON implements [json.Unmarshaler].
+// UnmarshalJSON implements [json.Unmarshaler]. One string counts as a list of one.
 func (w *words) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {
@@ -88,6 +88,8 @@ type settings struct {
 	most        float64 // of temperature
 }
 
+// set takes the settings that all formats have. An error names the field as the client's
+// format calls it.
 func (q *request) set(s settings) (err error) {
 	if q.client.Tools, err = specs(s.tools); err != nil {
 		return err
@@ -124,7 +126,8 @@ func (q *request) set(s settings) (err error) {
 	return nil
 }
 
-// decodeChat reads a chat completion.
+// decodeChat reads a chat completion. An error names the field. Files at addresses are
+// fetched, which ctx bounds.
 func decodeChat(ctx context.Context, fetch fetcher, v *chatRequest, session string) (*request, error) {
 	q := &request{agent: v.Model, session: session, stream: v.Stream}
 	err := q.set(settings{tools: v.Tools, choice: v.Choice, parallel: v.Parallel, format: v.Format, formatAt: "response_format",
@@ -183,6 +186,8 @@ type chatFormat struct {
 // fields are the fields of an object in JSON.
 type fields = map[string]any
 
+// frames returns the chunks for a step. Text may be split at any character where a limit
+// or a stop sequence demands that.
 func (f *chatFormat) frames(p *projector, s step, _ int) []frame {
 	chunk := func(choices ...any) frame {
 		if choices == nil {
@@ -230,6 +235,8 @@ func (f *chatFormat) object(p *projector, kind string, choices []any) fields {
 		"model": f.model, "choices": choices}
 }
 
+// reason returns the finish_reason: calls for the client, a limit of tokens, or a whole
+// answer.
 func (f *chatFormat) reason(p *projector) string {
 	switch {
 	case len(f.calls) > 0:
@@ -240,6 +247,7 @@ func (f *chatFormat) reason(p *projector) string {
 	return "stop"
 }
 
+// whole returns the completion of an answer that is not streamed.
 func (f *chatFormat) whole(p *projector) any {
 	m := fields{"role": "assistant", "content": p.answer(), "refusal": nil}
 	if f.work != "" {

@@ -37,7 +37,9 @@ func (rs rules) takes(r rule, names ...string) rules {
 	return rs
 }
 
-// decode reads a request into v, whose fields are those that the rules call done.
+// decode reads a request into v, whose fields are those that the rules accept. It returns
+// the body as well. A body that is too large, or a field that the rules refuse, is an
+// error for the client.
 func (rs rules) decode(r *http.Request, v any) ([]byte, error) {
 	data, err := io.ReadAll(r.Body)
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
@@ -49,7 +51,8 @@ func (rs rules) decode(r *http.Request, v any) ([]byte, error) {
 	return data, rs.unmarshal(data, v)
 }
 
-// unmarshal is decode of a body that was read.
+// unmarshal is decode for a body that was read. A null counts as a missing field. An
+// unknown field is an error, because to ignore it could change the meaning of the request.
 func (rs rules) unmarshal(data []byte, v any) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
@@ -84,7 +87,7 @@ func orOnly(values []string) string {
 	return ", or set it to " + strings.Join(values, " or ")
 }
 
-// decodeInto decodes JSON; the error names the field below at.
+// decodeInto decodes JSON into v. An error names the field below at.
 func decodeInto(at string, data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if own := (*Error)(nil); err == nil || errors.As(err, &own) {
@@ -119,7 +122,8 @@ type form struct {
 	} `json:"json_schema"`
 }
 
-// schema returns the JSON Schema of the answer, or nil if it is text. at is the field.
+// schema returns the JSON Schema of the answer, or nil if that is text. at is the field,
+// for errors. A schema without a root object is refused.
 func (f *form) schema(at string) (json.RawMessage, error) {
 	if f == nil {
 		return nil, nil

@@ -66,7 +66,7 @@ func (r reader) content(at string, raw json.RawMessage) (llm.Parts, error) {
 	return r.parts(at, parts)
 }
 
-// partsOf decodes a string or a list of parts. null is none.
+// partsOf decodes content, which is a string or a list of parts. null and "" are no parts.
 func partsOf(at string, raw json.RawMessage) ([]part, error) {
 	var text *string
 	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
@@ -82,7 +82,7 @@ func partsOf(at string, raw json.RawMessage) ([]part, error) {
 	return parts, nil
 }
 
-// parts reads content that was decoded.
+// parts reads the parts of a message. Empty texts are dropped.
 func (r reader) parts(at string, parts []part) (llm.Parts, error) {
 	var all llm.Parts
 	for i, p := range parts {
@@ -98,6 +98,8 @@ func (r reader) parts(at string, parts []part) (llm.Parts, error) {
 	return all, nil
 }
 
+// part reads one part of any of the formats: a text, an image or a file. An unknown type
+// is an error that names it.
 func (r reader) part(at string, p part) (llm.Part, error) {
 	switch p.Type {
 	case "text", "input_text", "output_text":
@@ -119,7 +121,7 @@ func (r reader) part(at string, p part) (llm.Part, error) {
 	return nil, bad(at+".type", quote(p.Type)+" is not supported: give text, images and files")
 }
 
-// source reads what Messages call the source of an image or a document.
+// source reads the source of an image or a document in Anthropic's format.
 func (r reader) source(at string, p part) (llm.Part, error) {
 	s := p.Source
 	switch {
@@ -135,7 +137,8 @@ func (r reader) source(at string, p part) (llm.Part, error) {
 	return nil, bad(at+".type", "it must be base64, url or text")
 }
 
-// urlOf returns the address of an image, which is a string or an object.
+// urlOf returns the address of an image, which clients give as a string or as an object
+// with url. Anything else is "".
 func urlOf(raw json.RawMessage) (url string) {
 	var o struct{ URL string }
 	if json.Unmarshal(raw, &url) != nil {
@@ -148,7 +151,8 @@ func urlOf(raw json.RawMessage) (url string) {
 // maxText is the most bytes of a file whose text becomes part of the prompt.
 const maxText = 1 << 20
 
-// file reads a file that is a data: URL, or plain base64, or stands at an https address.
+// file reads a file that is a data: URL, or plain base64, or stands at an https address,
+// from which it is fetched.
 func (r reader) file(at, name, url string) (llm.Part, error) {
 	var kind string
 	var data []byte
@@ -247,7 +251,8 @@ func (q *request) say(items []item, field string) error {
 	return nil
 }
 
-// transcript tells a conversation, if something was said in it.
+// transcript returns earlier messages as one text, for a new session that begins with
+// them. It is "" if they say nothing.
 func transcript(past []item) string {
 	var b strings.Builder
 	for _, m := range past {

@@ -115,7 +115,7 @@ func bad(param, message string) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Param: param, Message: param + ": " + message}
 }
 
-// kind is the error's type in OpenAI's words, or in Anthropic's.
+// kind returns the error's type in OpenAI's words, or in Anthropic's, by its status.
 func (e *Error) kind(anthropic bool) string {
 	for _, k := range []struct {
 		status        int
@@ -140,7 +140,7 @@ func (e *Error) kind(anthropic bool) string {
 	return "server_error"
 }
 
-// body is the error as clients of either API read it.
+// body returns the error in the form of either API.
 func (e *Error) body(anthropic bool) map[string]any {
 	if anthropic {
 		return map[string]any{"type": "error", "error": map[string]any{"type": e.kind(true), "message": e.Message}}
@@ -157,7 +157,9 @@ func orNil(s string) any {
 	return s
 }
 
-// Write responds to a request of any path below /v1 with an error.
+// Write responds to a request of any path below /v1 with an error, in the form of the API
+// that the client speaks. An error that trying again cannot mend says so in
+// X-Should-Retry, because SDKs repeat requests otherwise.
 func (e *Error) Write(w http.ResponseWriter, r *http.Request) {
 	for k, v := range e.Header {
 		w.Header()[k] = v
@@ -210,7 +212,8 @@ func (a *API) Register(mux *http.ServeMux) {
 	}
 }
 
-// unknown is the error for a path without methods, or for a method that is none of them.
+// unknown returns the error for a path without methods, or for a method that is none of
+// them, with Allow. It returns nil if the method exists.
 func (a *API) unknown(w http.ResponseWriter, r *http.Request, methods map[string]func(http.ResponseWriter, *http.Request) error) error {
 	if len(methods) == 0 {
 		return &Error{Status: http.StatusNotFound, Code: "unknown_url", Message: "there is no " + r.Method + " " + r.URL.Path +
@@ -238,7 +241,7 @@ func (a *API) problem(ctx context.Context, err error) *Error {
 	return a.Problem(ctx, err)
 }
 
-// models serves GET /v1/models: each agent is a model.
+// models serves GET /v1/models: each agent is a model. The list has no pages.
 func (a *API) models(w http.ResponseWriter, r *http.Request) error {
 	agents, err := a.Agents(r.Context())
 	if err != nil {
