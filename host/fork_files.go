@@ -47,7 +47,7 @@ func (h *Host) recordOf(session string) string {
 	return filepath.Join(h.forkRecords(), session+".json")
 }
 
-// keep stores the record. It is complete, or not there.
+// keepRecord stores the record. It is complete, or not there.
 func (h *Host) keepRecord(r forkRecord) error {
 	data, err := json.Marshal(r)
 	if err != nil {

@@ -430,7 +430,7 @@ func flat(schema json.RawMessage) bool {
 	return true
 }
 
-// run runs a tool. A panic in it is an error.
+// drive runs a tool. A panic in it is an error.
 func drive(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res openmanus.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -64,7 +64,8 @@ func (b *base) Advise(output string, code int) string {
 	return ""
 }
 
-// adviseProgram says where a program is that commands do not see.
+// adviseProgram returns a line about a program that was not found and that is in a
+// directory which commands do not see, or "".
 func (b *base) adviseProgram(output string) string {
 	for _, m := range noProgram.FindAllStringSubmatch(output, 10) {
 		for _, dir := range b.view.tools.unseen {
@@ -83,7 +84,8 @@ func (b *base) adviseProgram(output string) string {
 	return ""
 }
 
-// adviseNetwork says what commands reach.
+// adviseNetwork returns a line about a connection that failed because of the sandbox, with
+// the way in which it is allowed, or "".
 func (b *base) adviseNetwork(output string) string {
 	switch {
 	case b.o.Network == AllNetwork:
@@ -112,7 +114,8 @@ const (
 	askOutside = `, or call again with "outside_sandbox": true and "why", and the person is asked`
 )
 
-// adviseModule says why a package may be missing.
+// adviseModule returns a line about a package that could not be imported, if the sandbox
+// may be the reason, or "".
 func (b *base) adviseModule(output string) string {
 	m := noModule.FindStringSubmatch(output)
 	if m == nil || b.o.Network == AllNetwork {
@@ -244,7 +247,8 @@ func unseenText(dirs []string) string {
 	return ", and of PATH " + strings.Join(dirs, " ") + more
 }
 
-// lookPath returns the path of a program that commands find, or "".
+// lookPath returns the path of the program that commands find under a name, or "". It may
+// be a link in the private home directory.
 func (t *toolchains) lookPath(name string) string {
 	for _, dir := range t.path {
 		if rest, ok := strings.CutPrefix(dir, "{HOME}/"); ok {

@@ -217,7 +217,8 @@ func (b *base) withHostPath(env []string) []string {
 	return env
 }
 
-// hostPath returns where a path inside the sandbox is on this machine.
+// hostPath returns where a path inside the sandbox is on this machine, such as for a file
+// below the private /tmp.
 func (b *base) hostPath(path string) string {
 	path = filepath.Clean(path)
 	if within(b.view.ws, path) || withinAny(b.view.asked, path) || withinAny(b.view.tooled, path) {
@@ -333,7 +334,8 @@ func (b *base) checkDisk() error {
 	return nil
 }
 
-// checkMemory returns an error if the commands use more memory than they may.
+// checkMemory returns an error if the commands together use more memory than they may. It
+// is for machines on which no cgroup limits them.
 func (b *base) checkMemory() error {
 	var pids []int
 	for _, p := range b.running() {

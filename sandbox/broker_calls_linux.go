@@ -36,7 +36,8 @@ type spot struct {
 
 func (s spot) close() { unix.Close(s.dir) }
 
-// text reads the path at addr in the memory of the process.
+// text reads the path at addr in the memory of the process. It is read once: a process
+// that changes it afterwards changes nothing.
 func (c *brokered) text(addr uint64) (string, error) {
 	buf, err := c.memory(addr, unix.PathMax)
 	if err != nil {
@@ -52,7 +53,8 @@ func (c *brokered) text(addr uint64) (string, error) {
 	return string(buf[:end]), nil
 }
 
-// memory reads at most n bytes of the memory of the process.
+// memory reads at most n bytes of the memory of the process, and makes sure afterwards
+// that the process still waits for this answer: its id could belong to another one by now.
 func (c *brokered) memory(addr uint64, n int) ([]byte, error) {
 	buf := make([]byte, n)
 	read, err := unix.ProcessVMReadv(int(c.n.pid), []unix.Iovec{{Base: &buf[0], Len: uint64(n)}},
@@ -105,7 +107,8 @@ func (c *brokered) absolute(dir uint64, text string) (string, error) {
 	return at + "/" + text, c.valid()
 }
 
-// spot finds the directory of an absolute path of the process.
+// spot finds the directory of an absolute path of the process, as a descriptor. From then
+// on links and renames cannot lead elsewhere. The caller closes it.
 func (c *brokered) spot(path string) (spot, error) {
 	trimmed := strings.TrimRight(path, "/")
 	i := strings.LastIndexByte(trimmed, '/')
@@ -171,7 +174,8 @@ func (c *brokered) may(s spot, op nameOp) error {
 	return c.rules.judge(s.path, s.base, op)
 }
 
-// mode returns the mode of a new file: mode without the mask of the process.
+// mode returns the mode of a new file: mode without the mask of the process, because the
+// file is made by the broker.
 func (c *brokered) mode(mode uint32) (uint32, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.n.pid))
 	if err != nil {
@@ -199,7 +203,8 @@ func (c *brokered) hand(fd, flags int) error {
 // maxLinks is how many symbolic links a path may end in, one after the other.
 const maxLinks = 40
 
-// open opens a file to write, or makes it.
+// open opens a file to write, or makes it, and gives the process its descriptor. It
+// follows links itself, one by one, because each of them is judged.
 func (c *brokered) open(dir, addr uint64, flags int, mode uint32) error {
 	path, err := c.text(addr)
 	if err == nil {
@@ -225,7 +230,7 @@ func (c *brokered) open(dir, addr uint64, flags int, mode uint32) error {
 	return unix.ELOOP
 }
 
-// openAt opens s, or returns the path to go on with.
+// openAt opens s, or returns the path to continue with if s is a link.
 func (c *brokered) openAt(s spot, slash bool, flags int, mode uint32) (string, error) {
 	file, err := unix.Openat(s.dir, s.base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) && flags&unix.O_CREAT != 0 && !slash {
@@ -353,7 +358,8 @@ func (c *brokered) reopen(file int, st *unix.Stat_t, flags int) error {
 	return errAnswered
 }
 
-// waitForReader opens a pipe to write as soon as a process reads from it.
+// waitForReader opens a pipe to write as soon as a process reads from it, in a goroutine,
+// so that other calls are answered meanwhile.
 func (c *brokered) waitForReader(file, how int) {
 	defer unix.Close(file)
 	for c.valid() == nil {
@@ -604,7 +610,8 @@ func (c *brokered) linkOpen(fd int, to spot) error {
 	return unix.Linkat(unix.AT_FDCWD, name, to.dir, to.base, unix.AT_SYMLINK_FOLLOW)
 }
 
-// rename gives a file or directory another name, or two each other's.
+// rename gives a file or directory another name, or two each other's. Both names are
+// judged, and for directories also every protected name below them.
 func (c *brokered) rename(dir, addr, newDir, newAddr uint64, flags uint) error {
 	if flags&^(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
 		return unix.EINVAL
@@ -690,7 +697,8 @@ func (c *brokered) mayMove(from, to spot) error {
 // files may be protected.
 const maxMoved = 20000
 
-// mayMoveTree returns an error if a file below from would be protected below to.
+// mayMoveTree returns an error if a file below from would be protected below to. A tree
+// that is too large to look at cannot be moved.
 func (c *brokered) mayMoveTree(from, to string) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {

@@ -227,7 +227,8 @@ func deafen() error {
 // errAnswered is the error of a call that has its answer, or gets it later.
 var errAnswered = errors.New("answered")
 
-// answer answers for one call.
+// answer answers one system call of a command: it carries the call out, lets the kernel do
+// so, or refuses it. Calls of the sandbox's own programs go on unchanged.
 func (k *broker) answer(n *notification) {
 	if k.trusted != nil && k.trusted(int(n.pid)) {
 		k.send(&notifyReply{id: n.id, flags: notifyContinue})
@@ -254,7 +255,8 @@ func (k *broker) answer(n *notification) {
 // send sends the answer; the process may be dead by now.
 func (k *broker) send(r *notifyReply) { ioctl(k.listener, notifySend, unsafe.Pointer(r)) }
 
-// report tells about a refusal, unless it has just told the same.
+// report passes on a refusal, at most once in five seconds for the same one, and not
+// without bound.
 func (k *broker) report(pid int, line string) {
 	if k.tell == nil {
 		return

@@ -14,7 +14,8 @@ type preparation struct {
 	err      error
 }
 
-// preparation begins to make a container.
+// preparation begins to make a container in the background, so that the next command finds
+// it ready.
 func (c *container) preparation() *preparation {
 	h := &preparation{done: make(chan struct{})}
 	c.making.Go(func() {
@@ -93,7 +94,8 @@ func (b *instance) start(ctx context.Context) error {
 	return err
 }
 
-// waitReady waits until the first process is ready.
+// waitReady waits until the first process of the container reports that it is ready, or
+// why it cannot start.
 func (b *instance) waitReady(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { b.conn.Close() })
 	defer stop()

@@ -73,7 +73,8 @@ func newContainer(ctx context.Context, o Options) (_ workspace.Cage, err error) 
 	return c, nil
 }
 
-// checkEngine returns an error if the engine cannot do what the options ask for.
+// checkEngine returns an error if the engine cannot do what the options ask for: it must
+// run Linux containers, with the users of this machine.
 func (c *container) checkEngine(ctx context.Context, o Options) error {
 	var info engineInfo
 	if err := c.engine.call(ctx, "GET", "/info", nil, &info); err != nil {

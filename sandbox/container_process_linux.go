@@ -190,7 +190,8 @@ func (p *containerProcess) Stop() {
 	}
 }
 
-// stopFor stops the command because of err, which becomes the error of its Kill.
+// stopFor stops the command because of err, which becomes the error that the caller of the
+// command gets. The first reason counts.
 func (p *containerProcess) stopFor(err error) {
 	p.mu.Lock()
 	first := p.reason == nil

@@ -40,7 +40,8 @@ func (b *bubblewrap) Opens() bool {
 	return err == nil && b.o.Network != AllNetwork && !b.o.ReadOnly
 }
 
-// forward is the [process.Forward] of bubblewrap.
+// forward is the [process.Forward] of bubblewrap: it listens on the ports within the
+// sandbox's network, and carries each connection to the same port of this machine.
 func (b *bubblewrap) forward(p *process, ports []int) (func(), error) {
 	sockets, err := b.socketsIn(p, ports)
 	if err != nil {
@@ -119,7 +120,8 @@ func (b *bubblewrap) listener(ports []int) (*exec.Cmd, error) {
 	return x, nil
 }
 
-// listenInside is what the helper does. It returns its exit status.
+// listenInside is the main function of the helper that enters the sandbox's network: it
+// opens the listeners and sends their descriptors back. It returns its exit status.
 func listenInside(args []string) int {
 	var fds []int
 	for _, arg := range args {
@@ -221,7 +223,7 @@ func newCarrier() *carrier {
 	return c
 }
 
-// serve carries what comes to l.
+// serve carries the connections that come to l, at most maxCarried at a time.
 func (c *carrier) serve(l net.Listener) {
 	c.listeners = append(c.listeners, l)
 	room := make(chan struct{}, maxCarried)

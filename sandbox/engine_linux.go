@@ -85,7 +85,8 @@ func (e *engine) negotiate(ctx context.Context) error {
 	return nil
 }
 
-// absent says what to do about an engine that cannot be reached.
+// explainUnreachable returns the error for an engine that cannot be reached, with the
+// command that installs or starts it, or that gives the user the right to use it.
 func (e *engine) explainUnreachable(err error) error {
 	_, missing := exec.LookPath("dockerd")
 	if missing != nil {
@@ -272,7 +273,8 @@ func (e *engine) labelled(ctx context.Context, label string) (map[string]map[str
 	return found, nil
 }
 
-// ensureImage fetches an image unless the engine has it.
+// ensureImage fetches an image unless the engine has it, and says so before, because that
+// takes a while.
 func (e *engine) ensureImage(ctx context.Context, image string, warn func(string)) error {
 	err := e.call(ctx, http.MethodGet, "/images/"+image+"/json", nil, nil)
 	var missing *engineError

@@ -82,7 +82,8 @@ func (f *frameWriter) sendJSON(kind byte, v any) error {
 	return f.send(kind, data)
 }
 
-// readFrame reads a frame. The caller owns the data.
+// readFrame reads a frame: its kind and its data, which the caller owns. A frame that is
+// too large is an error, because the other side is not trusted.
 func readFrame(r io.Reader) (byte, []byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

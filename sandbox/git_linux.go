@@ -56,7 +56,8 @@ func (g *guard) disarmFile(name string) error {
 	return nil
 }
 
-// disarmHooks removes every hook but the samples, which git does not run.
+// disarmHooks removes every hook of a git directory but the samples, which git does not
+// run. The removed ones are kept where the person can look at them.
 func (g *guard) disarmHooks(dir string) error {
 	if info, err := g.root.Lstat(dir); err == nil && !info.IsDir() {
 		return g.quarantine(dir)
@@ -76,7 +77,8 @@ func (g *guard) disarmHooks(dir string) error {
 	return nil
 }
 
-// disarmConfig reduces a configuration to its harmless lines.
+// disarmConfig reduces a configuration of git to its harmless lines, and keeps the
+// original where the person can look at it.
 func (g *guard) disarmConfig(name string) error {
 	if info, err := g.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return g.quarantine(name)

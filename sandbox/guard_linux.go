@@ -106,7 +106,8 @@ func (i inode) settled() inode {
 	return i
 }
 
-// newGuard reads what is protected in the workspace.
+// newGuard remembers the protected files of the workspace, so that it can put back what a
+// command changes or makes.
 func newGuard(v *mountView, warn func(string)) (*guard, error) {
 	root, err := os.OpenRoot(v.ws)
 	if err != nil {
@@ -217,7 +218,8 @@ func (g *guard) mountPoints() []string {
 // that commands must not see.
 const maxDenied = 100_000
 
-// denied returns mounts that show nothing in place of what deny reports.
+// denied returns mounts that show nothing in place of the files that rules deny. A
+// workspace with too many files is an error, since they cannot be looked at one by one.
 func (g *guard) denied(p *private, deny func(string) bool) (list []mount, err error) {
 	if deny == nil {
 		return nil, nil
@@ -275,7 +277,8 @@ func (g *guard) restore(far bool) error {
 	return errors.Join(errs...)
 }
 
-// putBack restores one name.
+// putBack restores one protected name to its original content, and keeps the changed one
+// where the person can look at it.
 func (g *guard) putBack(name string) error {
 	was := g.original[name]
 	if was != nil && g.mounted && g.sameParent(name) {

@@ -49,7 +49,8 @@ type inside struct {
 	pumps   sync.WaitGroup
 }
 
-// runInside is the main function of the first process of a container.
+// runInside is the main function of the first process of a container. It prepares the
+// container, says that it is ready, waits for the command, and runs it.
 func runInside(args []string) int {
 	in := &inside{out: &frameWriter{w: os.Stdout}, in: bufio.NewReader(os.Stdin),
 		outputs: make(map[byte]*os.File)}
@@ -245,7 +246,8 @@ func (in *inside) connect(cmd insideCommand) (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// carry sends what the command prints, until it has closed its outputs.
+// carry sends the output of the command, until the command has closed it. If the process
+// outside has died, it ends the container.
 func (in *inside) carry() {
 	for kind, r := range in.outputs {
 		in.pumps.Go(func() {
@@ -283,7 +285,8 @@ func (in *inside) listen() {
 	}
 }
 
-// feed gives the command its input, and acknowledges each piece.
+// feed gives the command its input, and acknowledges each piece, so that the sender does
+// not fill this process's memory.
 func (in *inside) feed(pieces <-chan []byte) {
 	for data := range pieces {
 		if in.input == nil {

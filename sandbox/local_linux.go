@@ -52,6 +52,8 @@ func (p *portList) forward(ports []int) (func(), error) {
 	return func() { _ = p.change(ports, -1) }, nil // the command may have ended
 }
 
+// change adds by to the number of users of each port, and makes the ports with users the
+// open ones.
 func (p *portList) change(ports []int, by int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +138,8 @@ func (c *brokered) duplicate(fd int) (int, error) {
 	return unix.PidfdGetfd(process, fd, 0)
 }
 
-// connect connects a socket to a server of this machine.
+// connect connects a socket to a server of this machine, if its port is open for the
+// command. Any other address goes on to the kernel, where Landlock decides.
 func (c *brokered) connect(fd int, addr uint64, size int) error {
 	if size < 2 || size > 128 {
 		return unix.EINVAL

@@ -36,7 +36,8 @@ const (
 	a2aKeys = "/.well-known/jwks.json"
 )
 
-// a2aRoutes serves the protocol A2A: see package a2a.
+// a2aRoutes serves the protocol A2A, if the server offers it, in both bindings: see
+// package a2a.
 func (s *Server) a2aRoutes(mux *http.ServeMux) {
 	if !s.A2A {
 		return
@@ -74,7 +75,8 @@ func (s *Server) baseOf(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// serveCard serves the card of the agent to anyone.
+// serveCard serves the card of the agent to anyone. It names no agents and no tools of
+// this server; the extended card, for clients with a token, does.
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	base := s.baseOf(r)
 	card, err := (&a2aService{s}).card(base, []AgentInfo{{Name: "openmanus", Description: cardText}})
@@ -200,7 +202,8 @@ func (a *a2aService) filePart(ctx context.Context, info journal.SessionInfo, pat
 	return part
 }
 
-// project returns the tasks of a session as it is now.
+// project returns the tasks of a session as it is now, with the questions of its child
+// sessions. It folds the whole journal.
 func (a *a2aService) project(ctx context.Context, info journal.SessionInfo) (*a2a.Projector, error) {
 	p := a.projector(ctx, info)
 	for ev, err := range a.Store.Events(ctx, info.ID, 0) {
@@ -235,7 +238,8 @@ func asked(waiting []Waiting) string {
 	return strings.Join(all, "\n\n")
 }
 
-// task returns a task of the user, and its session.
+// task returns a task of the user, and its session. A task of another user is not found,
+// like one that does not exist.
 func (a *a2aService) task(ctx context.Context, id string) (journal.SessionInfo, *a2a.Task, error) {
 	if id == "" {
 		return journal.SessionInfo{}, nil, a2a.BadField("id", "it is required")
@@ -336,7 +340,8 @@ func (a *a2aService) List(ctx context.Context, r *a2a.ListRequest) (*a2a.TaskLis
 	return out, nil
 }
 
-// tasks returns the tasks that a request selects.
+// tasks returns the tasks that a request selects, the most recently changed sessions
+// first.
 func (a *a2aService) tasks(ctx context.Context, r *a2a.ListRequest) (all []*a2a.Task, err error) {
 	add := func(info journal.SessionInfo) error {
 		p, err := a.project(ctx, info)

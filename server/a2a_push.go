@@ -29,7 +29,8 @@ func (a *a2aService) pushes() journal.Receivers {
 	return a.poster.store
 }
 
-// checkPush returns an error unless messages can be sent as p says.
+// checkPush returns an error that names the field unless posts can be sent as p says: to
+// an https address, with headers of limited length.
 func (a *a2aService) checkPush(p *a2a.Push) error {
 	if a.pushes() == nil {
 		return a2a.NoPush()
@@ -72,7 +73,8 @@ func (a *a2aService) pushOf(ctx context.Context, info journal.SessionInfo, push 
 	return err
 }
 
-// AddPush implements [a2a.Pusher]. Earlier events are not posted.
+// AddPush implements [a2a.Pusher]. Earlier events are not posted. A configuration with the
+// same id is replaced.
 func (a *a2aService) AddPush(ctx context.Context, p *a2a.Push) (*a2a.Push, error) {
 	if err := a.checkPush(p); err != nil {
 		return nil, err

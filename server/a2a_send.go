@@ -87,7 +87,7 @@ func (a *a2aService) Stream(ctx context.Context, r *a2a.SendRequest, out a2a.Str
 	})
 }
 
-// sendAll sends events.
+// sendAll sends events in their order, and stops at the first error.
 func sendAll(send func(string, []byte) error, events []a2a.Event) error {
 	for _, e := range events {
 		data, err := json.Marshal(e)
@@ -215,7 +215,8 @@ func (a *a2aService) say(ctx context.Context, info journal.SessionInfo, in *mess
 	return info, max(out.Body.Seq, info.Events), nil // who repeats a message gets the task as it is now
 }
 
-// a2aProblem returns an error of an operation as one of the protocol.
+// a2aProblem returns an error of an operation as one of the protocol. A field of our API
+// becomes the one of the message.
 func a2aProblem(err error) error {
 	var field *FieldError
 	switch {

@@ -124,7 +124,9 @@ func (in *messageRequest) attached() (n int64) {
 	return n
 }
 
-// message converts a request to the body to append, still without a note.
+// message converts a request to the body to append, still without a note. A message
+// without an id gets a new one; the id is the idempotency key. A message without any
+// content is an error.
 func (in *messageRequest) message() (openmanus.UserSaid, error) {
 	m := openmanus.UserSaid{ID: in.Body.ID, Message: llm.Message{Role: llm.User}, Sources: in.sources}
 	if m.ID == "" {
@@ -167,7 +169,8 @@ func (s *Server) repeatMessage(ctx context.Context, id string, m openmanus.UserS
 // of the prompt.
 const maxAttachedText = 1 << 20
 
-// part returns the attachment as the model receives it.
+// part returns the attachment as the model receives it: images as images, and short text
+// as text. Anything else is an error that says where such a file belongs.
 func (a Attachment) part() (llm.Part, error) {
 	data, err := base64.StdEncoding.DecodeString(a.Data)
 	if err != nil {
@@ -296,7 +299,8 @@ func (s *Server) answer(ctx context.Context, info journal.SessionInfo, in *answe
 	return s.decide(ctx, info.ID, a)
 }
 
-// checkAnswer returns an answer in JSON if it matches the schema.
+// checkAnswer returns an answer in JSON if it matches the schema. Values that fit after an
+// obvious conversion, such as a number in a string, are converted.
 func checkAnswer(answer any, schema json.RawMessage) (json.RawMessage, error) {
 	data, err := json.Marshal(answer)
 	if err != nil {

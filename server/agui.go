@@ -95,7 +95,9 @@ func (s *Server) agui(ctx context.Context, in *aguiRequest) (*huma.StreamRespons
 	})
 }
 
-// startRun sends what is new in a request, and returns the run that follows from it.
+// startRun appends what is new in a request, and returns the run that follows from it, and
+// the position from which the client wants its events. A request that repeats an earlier
+// one continues that run.
 func (s *Server) startRun(ctx context.Context, in *aguiRequest) (run agui.Run, from agui.Position, err error) {
 	b := &in.Body
 	info, err := s.threadSession(ctx, "agui", b.Thread)
@@ -232,7 +234,8 @@ func contentOf(content any) (text string, files []Attachment, err error) {
 	return text, files, nil
 }
 
-// followRun sends the frames of a run, from the projector, until it ends.
+// followRun sends the frames of a run, from the projector, until it ends. It keeps the
+// connection alive meanwhile.
 func (s *Server) followRun(ctx context.Context, out *stream, p *agui.Projector, session string) error {
 	var b bytes.Buffer
 	return s.followUntil(ctx, out.comment, session, func(h heard) (done bool, err error) {
@@ -369,7 +372,8 @@ func (s *Server) decideWaiting(ctx context.Context, w Waiting, message string, c
 	return s.rule(ctx, info, in)
 }
 
-// rulingOf reads a decision about a call.
+// rulingOf reads a decision about a call: true, false, or an object with approved and
+// perhaps a reason.
 func rulingOf(payload any) (r ruling, err error) {
 	if allow, ok := payload.(bool); ok {
 		return ruling{Approved: &allow}, nil

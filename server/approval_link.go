@@ -102,7 +102,8 @@ func over(english, chinese string) func(say) string {
 // call asks.
 var errAsksOtherwise = errors.New("the call asks something else now")
 
-// claimed returns the call that a claim is about, if its question still waits.
+// claimed returns the call that a claim is about, if its question still waits and is the
+// very one for which the link was made.
 func (s *Server) claimed(ctx context.Context, c *claim) (p pendingCall, title string, err error) {
 	info, err := s.ownSession(ctx, c.Session)
 	if err != nil {
@@ -115,7 +116,8 @@ func (s *Server) claimed(ctx context.Context, c *claim) (p pendingCall, title st
 	return p, info.Title, err
 }
 
-// approval returns the page that shows what a link decides.
+// approval returns the page that shows what a link decides. Nothing is decided by opening
+// it: programs that preview links must not approve calls.
 func (s *Server) approval(ctx context.Context, c *claim, now time.Time) (int, func(say) string) {
 	ends := time.Unix(c.Ends, 0)
 	if !now.Before(ends) {

@@ -44,7 +44,8 @@ type changeRequest struct {
 	}
 }
 
-// change changes a session. It is possible while the session is driven.
+// change changes the title, the mode or the model of a session, all or nothing. It is
+// possible while the session is driven. A user cannot choose a mode beyond their own.
 func (s *Server) change(ctx context.Context, info journal.SessionInfo, in *changeRequest) (*sessionResponse, error) {
 	b := in.Body
 	if b.Title == "" && b.Approve == "" && b.Model == "" {

@@ -35,7 +35,8 @@ type code struct {
 	ends time.Time
 }
 
-// issue returns a new code for the user.
+// issue returns a new code for the user, and when it ends. A user has a limited number of
+// codes; the oldest one goes first.
 func (c *codes) issue(u *user, now time.Time) (text string, ends time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +104,8 @@ type SignInLink struct {
 	QR   []string  `json:"qr" doc:"The link as a QR code: a string for each row, with 1 for a dark module and 0 for a light one."`
 }
 
-// signInLink returns a one-time link for another browser of the user.
+// signInLink returns a one-time link for another browser of the user, also as a QR code.
+// The address must be one under which this server is known.
 func (s *Server) signInLink(ctx context.Context, in *linkRequest) (*body[SignInLink], error) {
 	base, err := s.address(in.Body.Address)
 	if err != nil {

@@ -81,7 +81,8 @@ func mayBeNull(known huma.Registry, s *huma.Schema, seen map[*huma.Schema]bool) 
 	mayBeNull(known, s.Items, seen)
 }
 
-// describeErrors names the errors that an operation responds with.
+// describeErrors adds to the description of an operation which errors it responds with, by
+// what it does: validation, missing objects, conflicts, limits.
 func describeErrors(o *huma.OpenAPI, op *huma.Operation) {
 	problem := op.Responses["default"]
 	if problem == nil {

@@ -48,7 +48,8 @@ type documentRequest struct {
 	At   int64  `query:"at" minimum:"0" doc:"As it was after this event. Default: as it is."`
 }
 
-// document responds with a document of the workspace as Markdown.
+// document responds with a document of the workspace as Markdown, now or as it was after
+// an event. Documents are limited in size and time, because reading them is expensive.
 func (s *Server) document(ctx context.Context, info journal.SessionInfo, in *documentRequest) (*body[Document], error) {
 	reader, ok := s.Host.(DocumentReader)
 	if !ok {
@@ -77,7 +78,8 @@ func (s *Server) document(ctx context.Context, info journal.SessionInfo, in *doc
 	return &body[Document]{d}, nil
 }
 
-// content returns a file of the workspace, if it is small enough for a document.
+// content returns a regular file of the workspace, if it is small enough for a document.
+// Links that leave the workspace are not followed.
 func (s *Server) content(ctx context.Context, info journal.SessionInfo, name string) ([]byte, error) {
 	root, err := s.openWorkspace(ctx, info.Workspace)
 	if err != nil {

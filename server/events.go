@@ -143,7 +143,8 @@ func (s *stream) keepAlive(ctx context.Context) { every(ctx, keepAlive, s.commen
 // comment writes a comment.
 func (s *stream) comment() error { return s.write([]byte(":\n\n")) }
 
-// every calls f, if it is not nil, at an interval, until ctx ends or f fails.
+// every calls f, if it is not nil, at an interval, until ctx ends or f fails. The first
+// call is after the first interval.
 func every(ctx context.Context, interval time.Duration, f func() error) {
 	if f == nil {
 		return
@@ -189,7 +190,8 @@ func appendFrame(b *bytes.Buffer, seq int64, typ string, data []byte) {
 	b.WriteString("\n\n")
 }
 
-// write writes and flushes whole events.
+// write writes and flushes whole events, within a time limit: a client that does not read
+// loses its connection, and not the server its memory. It is safe for concurrent use.
 func (s *stream) write(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +220,8 @@ type logRequest struct {
 	Limit int   `query:"limit" default:"1000" minimum:"1" maximum:"10000"`
 }
 
-// log returns stored events as the journal encodes them.
+// log returns stored events as the journal encodes them, after a number, at most so many,
+// or the last ones.
 func (s *Server) log(ctx context.Context, info journal.SessionInfo, in *logRequest) (*list[json.RawMessage], error) {
 	if in.Last > 0 {
 		in.After = max(in.After, info.Events-in.Last)

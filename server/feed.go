@@ -89,7 +89,8 @@ func (s *Server) feed(ctx context.Context, in *feedRequest) (*huma.StreamRespons
 	})
 }
 
-// positions returns after which event each session is wanted.
+// positions returns after which event each session is wanted. The form is AFTER:ID, or ID
+// alone for everything. A session that is named twice is wanted from the earlier position.
 func (in *feedRequest) positions() (map[string]int64, error) {
 	all := make(map[string]int64)
 	for i, name := range in.Sessions {
@@ -136,7 +137,8 @@ func (f feed) session(ctx context.Context, id string, after int64) error {
 	return f.send("gone", data)
 }
 
-// follow writes stored events in pieces, and then events as they come.
+// follow writes stored events in large pieces, and then events as they come. A session of
+// another user is an error.
 func (f feed) follow(ctx context.Context, id string, after int64) error {
 	if _, err := f.s.ownSession(ctx, id); err != nil {
 		return err

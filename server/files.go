@@ -96,7 +96,9 @@ func (in *FileRequest) clean() (string, error) {
 	return path.Clean(in.Path), nil
 }
 
-// file responds with a file of the workspace, or with ranges of it.
+// file responds with a file of the workspace, or with ranges of it. Only regular files
+// within the workspace are served, and never in a form in which a browser runs them on
+// this origin.
 func (s *Server) file(ctx context.Context, info journal.SessionInfo, in *FileRequest) (*huma.StreamResponse, error) {
 	root, err := s.openWorkspace(ctx, info.Workspace)
 	if err != nil {
@@ -179,7 +181,9 @@ func serveContent(content io.ReadSeeker, name string, modified time.Time, inline
 	}}
 }
 
-// contentType returns the media type by which a file is served.
+// contentType returns the media type by which a file is served. Types that a browser would
+// run, such as HTML, scripts and XML, are served as plain text; SVG keeps its type, under
+// a policy that forbids scripts.
 func contentType(name string) string {
 	kind := mime.TypeByExtension(path.Ext(name))
 	switch {
@@ -207,7 +211,8 @@ type uploadRequest struct {
 	RawBody []byte
 }
 
-// upload creates or replaces a file, atomically, and creates its directories.
+// upload creates or replaces a file, atomically, and creates its directories. It counts
+// against the user's quota before it is written.
 func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploadRequest) (*struct{}, error) {
 	name, err := in.clean()
 	if err != nil {
@@ -228,7 +233,8 @@ func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploa
 	return nil, err
 }
 
-// writeFile writes a file of a workspace.
+// writeFile writes a file of a workspace under another name first, and renames it. It
+// follows no link out of the workspace.
 func (s *Server) writeFile(ctx context.Context, info journal.SessionInfo, name string, data []byte) error {
 	root, err := userOf(ctx).openWorkspace(info.Workspace)
 	if err != nil {

@@ -27,7 +27,8 @@ type user struct {
 // minToken is the fewest bytes of a token. A shorter one can be guessed.
 const minToken = 16
 
-// newUsers checks users and applies the defaults of their fields.
+// newUsers checks users and applies the defaults of their fields. Names and tokens are
+// unique, and tokens have a minimal length. Without users a server cannot start.
 func newUsers(us []User) (users, error) {
 	if len(us) == 0 {
 		return nil, errors.New("a server needs at least one user")

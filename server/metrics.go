@@ -36,7 +36,8 @@ var bounds = [...]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 
 // newMetrics returns metrics that count from now on.
 func newMetrics() *metrics { return &metrics{started: time.Now(), requests: make(map[int]int64)} }
 
-// count wraps a handler so that its requests are counted.
+// count wraps a handler so that its requests are counted, by status and duration. Event
+// streams count as requests, but not in the durations.
 func (m *metrics) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started, rec := time.Now(), &statusRecorder{ResponseWriter: w, status: http.StatusOK}
@@ -145,7 +146,7 @@ func metric(w io.Writer, kind, name, help string, value any) {
 	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %[1]s %[3]s\n%[1]s %[4]v\n", name, help, kind, value)
 }
 
-// write writes the counters of requests.
+// write writes the counters of requests in the text format of Prometheus.
 func (m *metrics) write(w io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -58,7 +58,8 @@ func (n *notifier) look(ctx context.Context, view viewer) (status openmanus.Stat
 	return status, waiting, err
 }
 
-// run follows the session and those below it until done is closed or ctx ends.
+// run follows the session and its children until done is closed or ctx ends, and sends a
+// message to the owner's devices when the session begins to wait or has ended.
 func (n *notifier) run(ctx context.Context, done <-chan struct{}) {
 	following, cancel := context.WithCancel(ctx)
 	f := &follower{store: n.s.Store, changed: make(chan struct{}, 1), followed: make(map[string]bool)}

@@ -52,7 +52,8 @@ type answer struct {
 	body   []byte
 }
 
-// begin returns the answer to a request, and whether the caller is the one to give it.
+// begin returns the answer to a request, and whether the caller is the one to give it. It
+// also drops answers that are too old, or too many to keep.
 func (as *answers) begin(id string, now time.Time) (a *answer, first bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -70,7 +71,8 @@ func (as *answers) begin(id string, now time.Time) (a *answer, first bool) {
 	return a, true
 }
 
-// end gives an answer to those who wait for it, and keeps it if it was a success.
+// end gives an answer to the requests that wait for it, and keeps it if it was a success.
+// A failure is not kept, so that the client can try again with the same key.
 func (as *answers) end(a *answer) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -131,7 +133,8 @@ func takesKey(method, path string) bool {
 	return (method == http.MethodPost || method == http.MethodPatch) && strings.HasPrefix(path, "/api/v1/") && path != "/api/v1/agui"
 }
 
-// first carries out a request and keeps its answer.
+// first carries out a request and keeps its answer, with a hash of the request's body.
+// Only successes of limited size are kept.
 func (as *answers) first(a *answer, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	defer as.end(a) // also if the handler panics
 	sum := sha256.New()
@@ -148,7 +151,8 @@ func (as *answers) first(a *answer, next http.Handler, w http.ResponseWriter, r 
 	a.sum, a.kept = [sha256.Size]byte(sum.Sum(nil)), true
 }
 
-// again answers a request as the first time, if it is the same.
+// again answers a request as the first time, if it has the same body. Another body with
+// the same key is a conflict.
 func (a *answer) again(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, r.Body); err != nil {

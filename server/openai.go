@@ -40,7 +40,8 @@ func (s *Server) openAI(mux *http.ServeMux) {
 // inBackground runs f until the server ends.
 func (s *Server) inBackground(f func(context.Context)) bool { return s.scheduler.background(f) }
 
-// startStream starts a response with events and keeps it alive until done is called.
+// startStream starts a response with events and keeps it alive until done is called. done
+// waits until nothing is written any more.
 func startStream(w http.ResponseWriter) (write func([]byte) error, done func()) {
 	out := newStream(w)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -52,7 +53,8 @@ func startStream(w http.ResponseWriter) (write func([]byte) error, done func()) 
 	return out.write, func() { cancel(); <-ended }
 }
 
-// clientProblem returns an error of an operation as these APIs have it.
+// clientProblem returns an error of an operation in the form of these APIs. It is marked
+// as final if trying again cannot help.
 func (s *Server) clientProblem(ctx context.Context, err error) *openai.Error {
 	var p *huma.ErrorModel
 	problem := s.problem(ctx, err)

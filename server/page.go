@@ -49,7 +49,8 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 }
 
-// load reads all files.
+// load reads all files of the page from the program, and compresses those for which that
+// is worthwhile. It is called once.
 func (p *page) load() {
 	p.files = make(map[string]*asset)
 	// There are no errors: the files are part of the program.
@@ -118,7 +119,8 @@ func hasTag(header, tag string) bool {
 	return false
 }
 
-// accepts reports whether a client can read an encoding of content.
+// accepts reports whether a client can read an encoding of content. An encoding with q=0
+// is refused.
 func accepts(r *http.Request, encoding string) bool {
 	for _, t := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
 		name, q, _ := strings.Cut(t, ";")
@@ -130,7 +132,8 @@ func accepts(r *http.Request, encoding string) bool {
 	return false
 }
 
-// share returns a session as one HTML file that opens from disk, with the files that it made.
+// share returns a session as one HTML file that opens from disk, with the files that it
+// made. Without access to the workspace, it is shared without files.
 func (s *Server) share(ctx context.Context, info journal.SessionInfo, in *OneSession) (*huma.StreamResponse, error) {
 	shared := sharepage.Session{ID: info.ID, Title: info.Title, Events: s.Store.Events(ctx, info.ID, 0), Blobs: s.Store}
 	root, err := s.openWorkspace(ctx, info.Workspace)

@@ -99,7 +99,8 @@ func (p *poster) hurry() {
 	p.look()
 }
 
-// rest waits before a try, and reports whether ctx has not ended.
+// rest waits before a try, or until an administrator asks for one, and reports whether ctx
+// has not ended.
 func (p *poster) rest(ctx context.Context, d time.Duration) bool {
 	p.mu.Lock()
 	again := p.again
@@ -114,6 +115,8 @@ func (p *poster) rest(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
+// run looks for receivers from time to time, and follows each of them in a goroutine,
+// until ctx ends. Several servers may do so: see [poster].
 func (p *poster) run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -140,7 +143,8 @@ func (p *poster) run(ctx context.Context) {
 	}
 }
 
-// take claims a receiver for a goroutine of this process. It reports false if one follows it already.
+// take claims a receiver for a goroutine of this process. It reports false if one has it
+// already.
 func (p *poster) take(r journal.Receiver) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,6 +178,8 @@ func (p *poster) follow(ctx context.Context, r journal.Receiver) {
 	}
 }
 
+// followTask posts the events of a task to the address that a client gave, in their order,
+// each until it is accepted, given up or superseded.
 func (p *poster) followTask(ctx context.Context, r *journal.Receiver) error {
 	var to a2a.Push
 	if err := json.Unmarshal(r.Spec, &to); err != nil {
@@ -317,7 +323,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// taskParcel is what tells a client of an event of a task.
+// taskParcel returns the post about an event of a task, which has the event as its body,
+// and the token that the client chose.
 func taskParcel(to a2a.Push, e a2a.Event) parcel {
 	return parcel{
 		what: to.ID + " of " + to.Task, at: e.ID,
@@ -348,7 +355,8 @@ func taskParcel(to a2a.Push, e a2a.Event) parcel {
 	}
 }
 
-// post sends a parcel. gone reports whether the receiver wants nothing any more.
+// post sends a parcel, within a time limit. gone reports whether the receiver wants
+// nothing any more, which it says with 410. Redirects are not followed.
 func post(ctx context.Context, client *http.Client, o parcel) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()

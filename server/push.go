@@ -96,7 +96,8 @@ func canPost(address string) bool {
 	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
 }
 
-// check returns an error unless messages for the subscription can be encrypted and sent.
+// check returns an error that names the field unless messages for the subscription can be
+// encrypted and sent: to an https address, with a key on P-256.
 func (in Subscription) check() error {
 	if !canPost(in.Endpoint) {
 		return &FieldError{"endpoint", errors.New("it must be an https address")}
@@ -114,7 +115,8 @@ func (in Subscription) check() error {
 	return nil
 }
 
-// subscribe adds a device of the user, or renews it.
+// subscribe adds a device of the user, or renews it. A user has a limited number of
+// devices; the oldest one goes first.
 func (s *Server) subscribe(ctx context.Context, in *body[Subscription]) (*struct{}, error) {
 	store, err := s.devices()
 	if err == nil {

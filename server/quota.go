@@ -80,7 +80,8 @@ func refusal(status int, after time.Duration, text string) error {
 // shortly is the Retry-After of a quota that the user frees themselves.
 const shortly = 10 * time.Second
 
-// openStream counts one more event stream of the user, until done is called.
+// openStream counts one more event stream of the user, until done is called. The error
+// says how many are allowed.
 func (u *user) openStream() (done func(), err error) {
 	u.used.mu.Lock()
 	defer u.used.mu.Unlock()

@@ -143,7 +143,8 @@ func (s *Server) redo(ctx context.Context, info journal.SessionInfo, in *redoReq
 	return s.goBack(ctx, info, Rewind{Redo: true, By: userOf(ctx).Name, Plan: in.Body.DryRun})
 }
 
-// goBack takes a session back, while the scheduler does nothing else with it.
+// goBack takes a session back, while the scheduler does nothing else with it. With Plan it
+// only says what it would do, which needs no reservation.
 func (s *Server) goBack(ctx context.Context, info journal.SessionInfo, b Rewind) (*rewindResponse, error) {
 	r, err := s.rewinder(ctx, info)
 	if err != nil {
@@ -234,7 +235,8 @@ func (s *Server) pastFile(ctx context.Context, info journal.SessionInfo, in *pas
 	return serveContent(content, name, info.Updated, in.Inline, io.NopCloser(content)), nil
 }
 
-// pastContent returns a file of the workspace as it was after an event.
+// pastContent returns a file of the workspace as it was after an event. A directory, or a
+// file whose content was not kept, is [fs.ErrNotExist].
 func (s *Server) pastContent(ctx context.Context, info journal.SessionInfo, at int64, name string) ([]byte, error) {
 	r, err := s.rewinder(ctx, info)
 	if err != nil {

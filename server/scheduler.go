@@ -99,7 +99,8 @@ func (s *scheduler) wake(session journal.SessionInfo) {
 	s.all.Go(func() { s.drive(j) })
 }
 
-// drive runs a driving job until the session is idle and was not woken again.
+// drive runs a driving job until the session is idle and was not woken again. It waits for
+// room before each spell of work.
 func (s *scheduler) drive(j *job) {
 	if s.notify != nil {
 		defer s.notify(s.ctx, j.session)()
@@ -230,7 +231,8 @@ func (s *scheduler) end(session journal.SessionInfo) {
 	}
 }
 
-// keep holds the resources of a session only so long after its work, until it goes on.
+// keep holds the resources of a session only so long after its work, until it goes on. It
+// is for sessions that few clients continue.
 func (s *scheduler) keep(id string, after time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -75,7 +75,8 @@ func (s *Server) viewer() (Viewer, error) {
 	return nil, huma.Error404NotFound(ErrNoScreen.Error())
 }
 
-// screen streams what the session's browser shows, as long as the client looks.
+// screen streams pictures of the session's browser, as long as the client reads. A slow
+// client gets fewer pictures, and always the newest.
 func (s *Server) screen(ctx context.Context, info journal.SessionInfo, in *screenRequest) (*huma.StreamResponse, error) {
 	v, err := s.viewer()
 	if err != nil {
@@ -132,7 +133,8 @@ func (s *Server) screenInput(ctx context.Context, info journal.SessionInfo, in *
 	return nil, screenProblem(v.Input(ctx, info.ID, in.Body.Inputs))
 }
 
-// handBack gives the browser back to the agent, and says so in the journal.
+// handBack gives the browser back to the agent, and records in the journal who had it, for
+// how long, and not what they typed. It finishes even if the client has gone.
 func (s *Server) handBack(ctx context.Context, info journal.SessionInfo, in *OneSession) (*struct{}, error) {
 	v, err := s.viewer()
 	if err != nil {

@@ -197,7 +197,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// mux returns the handler of all routes, for requests that guard admitted.
+// mux returns the handler of all routes, for requests that guard admitted. Paths that no
+// route has get a problem, or below /v1 an error of that API.
 func (s *Server) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	s.api = humago.New(mux, apiConfig(s.Version))

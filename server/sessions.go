@@ -100,7 +100,8 @@ func (s *Server) openNamed(ctx context.Context, id string, n NewSession) error {
 	return err
 }
 
-// openAs opens a session of a user under an id, unless there is one.
+// openAs opens a session of a user under an id, unless there is one. It reports whether it
+// did. Two requests with the same id at the same time open one session.
 func (s *Server) openAs(ctx context.Context, u *user, id string, n NewSession) (opened bool, err error) {
 	own := n.Workspace == ""
 	dir, err := u.workspace(cmp.Or(n.Workspace, id))
@@ -334,7 +335,8 @@ func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkReq
 	return s.sessionResponse(ctx, id)
 }
 
-// forkAs copies a session under an id that is new.
+// forkAs copies a session under an id that is new, with a copy of its files unless the
+// request shares the workspace or the host copies none.
 func (s *Server) forkAs(ctx context.Context, info journal.SessionInfo, in *forkRequest, id string) error {
 	f, ok := s.Host.(Forker)
 	if !ok || in.Body.Share || info.Workspace == "" {
@@ -390,7 +392,8 @@ type UsageOfIt struct {
 	Usage
 }
 
-// usage adds up all sessions of the user, children included.
+// usage adds up the usage of all sessions of the user, children included, by model, agent,
+// session or day.
 func (s *Server) usage(ctx context.Context, in *usageRequest) (*usageResponse, error) {
 	opts := journal.MeterOptions{By: in.By, Owner: userOf(ctx).Name}
 	if in.By == "agent" {

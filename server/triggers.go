@@ -31,7 +31,9 @@ type Trigger struct {
 // TriggerPath is where services post. The name of the trigger follows.
 const TriggerPath = "/api/v1/triggers/"
 
-// serveTrigger takes a delivery of a service, whose signature shows that it may.
+// serveTrigger takes a delivery of a service, whose signature shows that it may. It
+// answers as soon as the session has the task; the work goes on afterwards. A delivery
+// that comes again gets the same answer.
 func (s *Server) serveTrigger(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, TriggerPath)
 	t, ok := s.Triggers[name]
@@ -92,7 +94,8 @@ func (s *Server) beginTriggered(w http.ResponseWriter, r *http.Request, name str
 	writeProblem(w, status, text)
 }
 
-// triggered opens a session, unless it is there, and sends it the task, unless it has it.
+// triggered opens a session, unless it is there, and appends the task, unless the session
+// has it. So a delivery that broke off halfway can be repeated.
 func (s *Server) triggered(ctx context.Context, id, name string, t Trigger, task triggers.Task) error {
 	info, err := s.ownSession(ctx, id)
 	if errors.Is(err, openmanus.ErrNoSession) {

@@ -74,7 +74,7 @@ type Found struct {
 	Snippet string `json:"snippet" doc:"Matches stand between U+E000 and U+E001."`
 }
 
-// limitsView returns limits in the units of the API.
+// limitsView returns limits in the units of the API: dollars and seconds; -1 is no limit.
 func limitsView(l openmanus.Limits) Limits {
 	v := Limits{Steps: l.Steps, Tokens: l.Tokens, Cost: l.Money.USD(), Seconds: l.Time.Seconds(),
 		Depth: l.Depth, FanOut: l.FanOut, Stuck: l.Stuck, Tries: l.Attempts}
@@ -103,7 +103,8 @@ func (l Limits) limits() openmanus.Limits {
 	return m
 }
 
-// view returns the view of a session, folded at least up to info.Events.
+// view returns the view of a session, folded at least up to info.Events. Its status
+// includes the questions of child sessions.
 func (s *Server) view(ctx context.Context, info journal.SessionInfo) (v Session, err error) {
 	agent, _, _ := strings.Cut(info.Flow, "?") // without the settings of a flow
 	v = Session{

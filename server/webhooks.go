@@ -124,7 +124,8 @@ func dead(r journal.Receiver) bool {
 	return strings.HasPrefix(r.ID, webhookPrefix) && !r.Failing.IsZero() && time.Since(r.Failing) > giveUpAfter
 }
 
-// followWebhook tells a webhook what happens in a session until it has ended.
+// followWebhook posts the events of a session to a webhook until the session has ended. A
+// webhook that the configuration no longer has loses its receiver.
 func (p *poster) followWebhook(ctx context.Context, r *journal.Receiver, name string) error {
 	w, ok := p.s.Webhooks[name]
 	if !ok {
@@ -182,7 +183,8 @@ func (p *poster) leaveEnded(ctx context.Context, r *journal.Receiver, seq int64)
 	return false, err
 }
 
-// parcel is what tells a webhook of an event.
+// parcel returns the post about an event, signed as Standard Webhooks specifies. Its id
+// follows from the event, so a receiver recognizes a repeated one.
 func (p *poster) parcel(w Webhook, name string, here place, e hooks.Event) parcel {
 	e.Hook = name
 	return parcel{

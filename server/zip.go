@@ -109,7 +109,8 @@ func leftOut(name string) bool {
 	return false
 }
 
-// writeZip writes an archive of files.
+// writeZip writes an archive of files, up to a limit of bytes. Files that were removed
+// meanwhile are left out; any other error ends it.
 func writeZip(ctx context.Context, w io.Writer, root *os.Root, names []string) error {
 	z := zip.NewWriter(w)
 	left := int64(maxArchive)

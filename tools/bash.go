@@ -195,7 +195,9 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 	return res, nil
 }
 
-// apart runs a command that goes as far as r, in a shell of its own.
+// apart runs a command that goes as far as r, in a shell of its own: the session's shell
+// stays in the sandbox. It has no state of the session, and its changes of directory and
+// variables end with it.
 func (b *Bash) apart(ctx context.Context, in bashInput, r openmanus.Reach, call openmanus.Call) (openmanus.Result, error) {
 	began, out := time.Now(), &procOutput{live: call.Live}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout*float64(time.Second)))

@@ -154,7 +154,8 @@ func (s *procSplitter) end() {
 	s.mark, s.sink, s.held = nil, nil, nil
 }
 
-// write takes output, and reports whether it completed the mark.
+// write takes output, and reports whether it completed the mark that ends a command's
+// output. Bytes that may begin the mark are held back.
 func (s *procSplitter) write(p []byte) bool {
 	if s.mark == nil {
 		s.rest.Write(p)

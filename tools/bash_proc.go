@@ -71,7 +71,8 @@ type procEnd struct {
 	between string // the output since the last call
 }
 
-// startProc starts a process. It runs until it ends by itself or is killed.
+// startProc starts a process in the workspace, which runs until it ends by itself or is
+// killed. patience is how long it may take to end after a signal.
 func startProc(ws workspace.Runner, args, env []string, records procRecords,
 	patience time.Duration) (*procShell, error) {
 	r, w, err := os.Pipe()

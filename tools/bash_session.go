@@ -26,7 +26,7 @@ type bashSession struct {
 	state    bashState    // of the shell after its last command
 }
 
-// start starts a shell with the exported variables of the last one.
+// start starts a shell, with the exported variables of the last one if that has ended.
 func (s *bashSession) start() (*procShell, error) {
 	s.records = new(bashRecords)
 	sh, err := startProc(s.ws,
@@ -55,7 +55,8 @@ func (s *bashSession) goesOn(last json.RawMessage) string {
 		"with its variables, functions and background jobs]\n", cmp.Or(s.state.cwd, s.ws.Dir()))
 }
 
-// run runs a command in the shell.
+// run runs a command in the shell. The result says so if the shell is a new one, since its
+// functions and unexported variables are gone.
 func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call) (openmanus.Result, error) {
 	began, note := time.Now(), ""
 	if !in.Restart {

@@ -84,7 +84,8 @@ func bashEnvironment(script string) string {
 	return b.String()
 }
 
-// bashQuote returns s as one word on one line of a bash script.
+// bashQuote returns s as one word on one line of a bash script, whatever bytes it has but
+// NUL.
 func bashQuote(s string) string {
 	var b strings.Builder
 	b.WriteString("$'")

@@ -57,7 +57,8 @@ func replaceAll(before []byte, edits []replacement, path string) (edit, error) {
 	return ed, nil
 }
 
-// in makes the replacement in a text, and returns the parts that it wrote.
+// in makes the replacement in a text, and returns the parts that it wrote. Line ends of
+// the file are kept. An error is for the model and says what is there instead.
 func (r replacement) in(text, path string) (after string, made []span, err error) {
 	if r.OldStr == nil {
 		return "", nil, required("old_str", "str_replace")
@@ -190,7 +191,8 @@ func withLineEnds(s, quoted, text string, at int) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// snippet shows the places of an edit with line numbers, like cat -n.
+// snippet shows the places of an edit with a few lines around each, numbered as by cat -n,
+// so that the model sees its effect.
 func snippet(ed edit, of string) string {
 	text := string(bytes.TrimPrefix(ed.after, bom))
 	shift := len(ed.after) - len(text)

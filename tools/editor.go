@@ -127,7 +127,8 @@ func (e *editor) noFile(t target) error {
 	return refuse("The path %s does not exist. Please provide a valid path%s.", t.path, near.File(workspace.Unnamed(e.ws.FS()), t.name))
 }
 
-// text returns the content of the file, which must be text.
+// text returns the content of the file, which must be text in UTF-8. The error for
+// anything else names a program that can help.
 func (e *editor) text(t target) ([]byte, error) {
 	data, err := readFile(e.ws, t.name, t.path)
 	switch {
@@ -153,7 +154,8 @@ func (e *editor) create(
 	return e.commit(ctx, call, t, edit{after: after}, fmt.Sprintf("File created successfully at: %s", t.path))
 }
 
-// replace carries out str_replace: one replacement, or all of edits.
+// replace carries out str_replace: one replacement, or all of edits, of which either all
+// are made or none.
 func (e *editor) replace(
 	ctx context.Context, call openmanus.Call, t target, in editorInput,
 ) (openmanus.Result, error) {

@@ -74,7 +74,8 @@ type grep struct {
 // maxSources is how many files a result names as its sources.
 const maxSources = 20
 
-// newGrep returns the search for a call. Its error is for the model.
+// newGrep returns the search for a call, with the defaults filled in. Its error is for the
+// model: a pattern that is invalid, or a path that does not exist.
 func newGrep(ws workspace.Workspace, in grepInput) (*grep, error) {
 	g := &grep{in: in, chunk: grepChunk, fsys: ws.FS()}
 	g.walk = walk{fsys: g.fsys, hidden: in.Hidden, all: in.NoIgnore}
@@ -131,7 +132,8 @@ func (g *grep) run(ctx context.Context) (openmanus.Result, error) {
 // batch is how many files are searched before the limit is checked.
 const batch = 256
 
-// tree searches all files below the root in their order, several at once.
+// tree searches all files below the root, several at once. Results are in the order of the
+// names, so the same search has the same result.
 func (g *grep) tree(ctx context.Context) error {
 	names := make([]string, 0, batch)
 	for name := range g.walk.files(ctx, g.root) {
@@ -184,7 +186,8 @@ func (g *grep) files(ctx context.Context, names []string) error {
 	return nil
 }
 
-// add adds the matches of a file to the result, up to the limit.
+// add adds the matches of a file to the result, up to the limit. It also notes the file as
+// a source of the result.
 func (g *grep) add(h *fileSearch) {
 	if h.matches == 0 {
 		return

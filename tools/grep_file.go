@@ -99,7 +99,8 @@ func (s *fileSearch) sated() bool {
 	return s.matches >= s.in.Limit
 }
 
-// search searches the lines of buf up to the offset end.
+// search searches the lines of buf up to the offset end, and stops when the result has
+// enough.
 func (s *fileSearch) search(end int) {
 	if s.pattern.fold {
 		s.low = appendLower(s.low[:0], s.buf[:end])

@@ -48,7 +48,8 @@ func newLinePattern(expr string, literal, ignoreCase bool) (*linePattern, error)
 	return p, nil
 }
 
-// byLine changes the expression so that it matches no line end.
+// byLine changes the expression so that it matches no line end, because lines are searched
+// one by one. A pattern that needs one is an error.
 func byLine(re *syntax.Regexp) error {
 	switch re.Op {
 	case syntax.OpLiteral:

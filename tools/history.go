@@ -44,7 +44,8 @@ type pastEdit struct {
 	Is   string        `json:"is,omitempty"`   // hash of the file after; none: there is no file
 }
 
-// readHistory reads the Detail of the last edit. No detail is an empty history.
+// readHistory reads the Detail of the last edit, which has the history of the session. No
+// detail is an empty history.
 func readHistory(detail json.RawMessage) (*history, error) {
 	h := new(history)
 	if len(detail) == 0 {
@@ -83,7 +84,8 @@ func (h *history) set(name string, ref openmanus.Ref) {
 	h.Undo = h.Undo[max(0, len(h.Undo)-maxHistories):]
 }
 
-// push adds an edit.
+// push adds an edit: the replaced bytes and where they were, and hashes of the file before
+// and after, by which undo notices changes of others.
 func (h *history) push(ctx context.Context, blobs openmanus.Blobs, name string, ed edit) error {
 	p := pastEdit{
 		Prev: h.head(name), At: ed.old.from, Old: ed.before[ed.old.from:ed.old.to],
@@ -107,7 +109,8 @@ func (h *history) push(ctx context.Context, blobs openmanus.Blobs, name string, 
 	return nil
 }
 
-// pop takes the last edit of a file from the history. There must be one.
+// pop takes the last edit of a file from the history. There must be one. If its record is
+// gone, the edit cannot be undone, and the error says so.
 func (h *history) pop(ctx context.Context, blobs openmanus.Blobs, name string) (*pastEdit, error) {
 	ref := h.head(name)
 	data, err := openmanus.ReadBlob(ctx, blobs, ref)

@@ -53,7 +53,8 @@ func occurrences(text, old string, all bool) []span {
 
 func unix(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
-// origins returns where spans of unix(text), in order, are in text.
+// origins returns where spans of unix(text), in order, are in text, which may have \r\n at
+// the ends of lines.
 func origins(text string, spans []span) []span {
 	var found []span
 	i, n := 0, 0 // the same place in text and in unix(text)

@@ -69,7 +69,8 @@ func readOutput(ctx context.Context, call openmanus.Call, in outputInput) (strin
 	return head + printable(string(data[from:to])), nil
 }
 
-// findOutput returns the output that the model calls by a short ref or a whole one.
+// findOutput returns the output that the model calls by a short ref or a whole one. Only
+// outputs that the session knows are found.
 func findOutput(ctx context.Context, call openmanus.Call, name string) (openmanus.Ref, error) {
 	found := openmanus.FindRef(call.Refs, name)
 	if blobs, ok := call.Blobs.(openmanus.BlobFinder); ok && len(found) == 0 {

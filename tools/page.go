@@ -27,7 +27,8 @@ type page struct {
 	full  bool            // the next line exceeds the limit
 }
 
-// read fills the page, and counts all lines of r.
+// read fills the page, and counts all lines of r. Lines that are too long are cut, with a
+// mark. It reads the file once, without holding it in memory.
 func (p *page) read(ctx context.Context, r *bufio.Reader) error {
 	if head, _ := r.Peek(len(bom)); bytes.Equal(head, bom) {
 		r.Discard(len(bom))

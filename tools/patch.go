@@ -229,7 +229,8 @@ func (p *patchParser) onlyBlank() bool {
 // unifiedHead matches what diff writes after @@; the numbers do not count.
 var unifiedHead = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 
-// hunk reads the next hunk.
+// hunk reads the next hunk: the lines after @@ that lead to its place, and then its lines.
+// Heads of unified diffs, with numbers, are accepted, and the numbers ignored.
 func (p *patchParser) hunk() (*hunk, error) {
 	h := &hunk{line: p.at + 1}
 	for !p.ended() {

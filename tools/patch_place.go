@@ -53,7 +53,8 @@ const (
 	samenesses
 )
 
-// equal compares the line i with a line of a patch.
+// equal compares the line i with a line of a patch: exactly, without white space at the
+// end, or with all white space squeezed.
 func (t *patchedText) equal(i int, text string, how int) bool {
 	switch how {
 	case sameText:
@@ -71,7 +72,7 @@ func (t *patchedText) equal(i int, text string, how int) bool {
 	return t.squeezed[i] == text // text is squeezed
 }
 
-// old returns the lines of a hunk that the file has.
+// oldLines returns the lines of a hunk that the file has.
 func oldLines(lines []patchLine) []string {
 	var old []string
 	for _, l := range lines {
@@ -192,7 +193,8 @@ func (t *patchedText) fits(i int, old []string, how int) bool {
 // A region is a part of a file, from a line that a head names to the next such line.
 type region struct{ from, to int }
 
-// regions returns the parts of the file that heads lead to.
+// regions returns the parts of the file that heads lead to, from the outermost head to the
+// innermost, such as a class and a method.
 func (t *patchedText) regions(heads []string) []region {
 	all := []region{{0, len(t.lines)}}
 	for _, head := range heads {

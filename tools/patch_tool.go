@@ -139,7 +139,8 @@ func (p *patching) file(path string) (*patchedFile, error) {
 	return f, nil
 }
 
-// apply does to the files in memory what the patch does to one of them.
+// apply changes the files in memory as the patch does with one of them. Nothing is written
+// yet, so an error leaves all files as they are.
 func (p *patching) apply(op *patchFile) error {
 	f, err := p.file(op.path)
 	switch {
@@ -199,7 +200,7 @@ func (p *patching) update(f *patchedFile, op *patchFile) error {
 	return nil
 }
 
-// commit writes the files, and remembers how to undo the edit of each.
+// commit writes the files all together, and remembers how to undo the edit of each.
 func (p *patching) commit(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	var none openmanus.Result
 	h, err := readHistory(call.Last)

@@ -172,7 +172,8 @@ func (p *Plan) terms(i int) string {
 	return "   (" + strings.Join(terms, "; ") + ")\n"
 }
 
-// checkSteps refuses steps that cannot be carried out.
+// checkSteps refuses steps that cannot be carried out: too many, empty ones, unknown
+// agents, and conditions that form a circle. The error is for the model.
 func checkSteps(news []newStep, agents []string) error {
 	if len(news) > MaxPlanSteps {
 		return refuse("The plan has %d steps; at most %d are possible. Combine steps.", len(news),

@@ -190,7 +190,8 @@ func keeps(last json.RawMessage) bool {
 	return json.Unmarshal(last, &d) == nil && d.Keeps
 }
 
-// programs returns the interpreters to try: first the one that worked before.
+// programs returns the interpreters to try: the configured one alone, or first the one
+// that worked before, and then those that systems have.
 func (p *Python) programs() [][]string {
 	if len(p.Interpreter) > 0 {
 		return [][]string{p.Interpreter}

@@ -89,7 +89,8 @@ func (r *pythonRun) once(ctx, limited context.Context) (openmanus.Result, error)
 	return r.result(ctx, end, records, "")
 }
 
-// keep runs the code in the interpreter that the session keeps.
+// keep runs the code in the interpreter that the session keeps, and starts that if there
+// is none. The result says so if variables were lost.
 func (r *pythonRun) keep(ctx, limited context.Context, s *pythonSession) (openmanus.Result, error) {
 	goesOn := r.kept && s.records == nil // it had one elsewhere, or before it was closed
 	shell, fresh, lost, err := s.ready(func() (*procShell, error) {

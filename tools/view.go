@@ -141,7 +141,8 @@ func checkRange(from, to, total int) error {
 	return nil
 }
 
-// viewDir lists what is below a directory, up to 2 levels deep.
+// viewDir lists what is below a directory, up to 2 levels deep, without hidden files, as
+// far as the result may be long.
 func (e *editor) viewDir(ctx context.Context, call openmanus.Call, t target) (openmanus.Result, error) {
 	var b strings.Builder
 	left, limit := 0, call.ResultSize().Output*9/10

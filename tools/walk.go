@@ -46,7 +46,9 @@ func (w *walk) files(ctx context.Context, root string) iter.Seq2[string, fs.DirE
 	}
 }
 
-// dir yields the files below a directory. It returns false if the walk is over.
+// dir yields the files below a directory, in the order of their names, as the rules of
+// ignore files allow. It returns false if the walk is over. A directory that cannot be
+// read is noted as a problem.
 func (w *walk) dir(ctx context.Context, name string, rules *ignore,
 	yield func(string, fs.DirEntry) bool) bool {
 	entries, err := fs.ReadDir(w.fsys, name)
@@ -80,7 +82,8 @@ func (w *walk) dir(ctx context.Context, name string, rules *ignore,
 	return true
 }
 
-// wanted reports whether the walk includes the file or directory p.
+// wanted reports whether the walk includes the file or directory p. A git directory is
+// never included; a rule that keeps p comes before its being hidden.
 func (w *walk) wanted(p string, d fs.DirEntry, rules *ignore) bool {
 	if d.Name() == ".git" {
 		return false

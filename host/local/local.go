@@ -496,7 +496,7 @@ func (s *Source) Change(ctx context.Context, id string, set surface.Setting) err
 	return s.append(ctx, id, c)
 }
 
-// next changes what new sessions are made from.
+// setNext changes the settings with which new sessions are made.
 func (s *Source) setNext(set surface.Setting) error {
 	if set.Agent != "" {
 		if _, err := s.Team(s.Config.Run.Workspace).Choose(set.Agent); err != nil {

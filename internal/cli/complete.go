@@ -102,7 +102,7 @@ func walk(root *Command, words []string) (at *Command, flag *Value, n int, ended
 	return at, flag, n, ended
 }
 
-// flags returns the flags of a command and of all above it.
+// flagsOf returns the flags of a command and of all above it.
 func flagsOf(at *Command) []Candidate {
 	if at == nil {
 		return []Candidate{{"--help", ""}}

@@ -390,7 +390,7 @@ func (p *program) title() string {
 	return text
 }
 
-// Close ends what the program began.
+// close ends what the program began.
 func (p *program) close(cancel context.CancelFunc) {
 	p.leave()
 	cancel()

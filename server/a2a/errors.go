@@ -36,7 +36,8 @@ func (e *Error) details() []any {
 	return []any{}
 }
 
-// The errors of the protocol.
+// TaskNotFound is the first of the errors that the protocol defines: each function returns
+// one with its code, its HTTP status and a reason for programs.
 func TaskNotFound(id string) error {
 	return &Error{-32001, http.StatusNotFound, "NOT_FOUND", "TASK_NOT_FOUND", "", fmt.Sprintf("there is no task %q", id)}
 }
