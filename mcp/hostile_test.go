@@ -113,7 +113,7 @@ func toolJSON(name, description, schema string) string {
 	return fmt.Sprintf(`{"name":%s,"description":%s,"inputSchema":%s}`, n, d, schema)
 }
 
-// says answers tools/call with what stands there, ID replaced.
+// answers returns a server that answers tools/call with these lines, ID replaced.
 func answers(lines ...string) func(io.Writer, string, string, nextLine) {
 	return func(w io.Writer, id, _ string, _ nextLine) {
 		for _, l := range lines {

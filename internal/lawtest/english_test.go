@@ -1,6 +1,7 @@
 package lawtest_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 var (
@@ -40,6 +42,11 @@ func TestPlainEnglish(t *testing.T) {
 			for _, group := range f.Comments {
 				plain(t, name, group.Text())
 			}
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok {
+					commentNames(t, name, fn)
+				}
+			}
 		case ".md":
 			data, err := os.ReadFile(name)
 			if err != nil {
@@ -67,6 +74,18 @@ func plain(t *testing.T, name, text string) {
 	}
 	if m := personified.FindString(text); m != "" {
 		t.Errorf("%s: %q: programs release resources, and events have outcomes", name, m)
+	}
+}
+
+// commentNames reports the comment of a function that begins with another name: the function was
+// renamed, and its comment was not.
+func commentNames(t *testing.T, name string, fn *ast.FuncDecl) {
+	first, _, _ := strings.Cut(fn.Doc.Text(), " ")
+	if first = strings.TrimRight(first, "':,.s\n"); first == "" || !unicode.IsLower(rune(first[0])) || strings.HasPrefix(fn.Name.Name, "Test") {
+		return // a sentence
+	}
+	if first != strings.TrimRight(fn.Name.Name, "s") {
+		t.Errorf("%s: the comment of %s begins with %s", name, fn.Name.Name, first)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-// story is a journal as one text, with the events of parallel calls in the
+// storyOf is a journal as one text, with the events of parallel calls in the
 // order of the calls.
 func storyOf(t *testing.T, evs []openmanus.Event) string {
 	lines := make([]string, len(evs))
