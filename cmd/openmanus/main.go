@@ -4,6 +4,19 @@
 // is shown while an agent works, and how the user is asked), and the wiring of
 // package host, which makes the agents. Whatever another surface could use is
 // not here but in host and the packages below it.
+//
+// # Where things are
+//
+//   - main.go lists the commands; each has a file of its name, with its flags, its help and a method Run.
+//   - app.go opens what most commands need: configuration, store and host. The terminal (person.go, table.go) is the only place that prints.
+//   - run.go, chat*.go, flow.go, evaluate.go and research.go begin sessions; drive.go drives one and shows it, until it ends or waits.
+//   - sessions*.go read and change sessions that exist. They print tables for people, and with --json what programs read.
+//   - screen*.go connect the full screen of package tui, acp.go the editors, serve.go the HTTP server, and worker.go the workers of a cluster. With the build tag cluster, cluster_on.go adds Temporal and S3.
+//
+// A method Run returns an error for people, or an exit with a code: 0 for success, 1 for a
+// failure, 2 for a mistake in the command line or the configuration, 3 for a limit, 4 if a
+// person is needed and no terminal is attached, and 130 after an interrupt. The error is
+// printed once, by main.
 package main
 
 import (

@@ -1,5 +1,13 @@
 // Package local lets surfaces use the sessions of this process and its store: a [Source]
 // drives them with a [host.Host].
+//
+// A Source is what a terminal or an editor sees of sessions: it begins them, appends
+// messages and decisions, and shows how they stand. It drives every session that it
+// appends to, in the background, until Close. Sessions of other processes that share the
+// store can be followed and answered as well; their own process goes on with them.
+//
+// Texts about what happens outside of sessions, such as a model that is asked again, go to
+// [Options].Tell.
 package local
 
 import (

@@ -1,5 +1,13 @@
 // Package mcpserved offers the agents of a [host.Host] to clients of the Model
 // Context Protocol.
+//
+// A client sees the tools of one agent, with their schemas and hints, and a tool that
+// gives a task to an agent and returns its answer. Calls pass the gate like those of a
+// session. Where a person has to decide, the client is asked by elicitation if it can;
+// otherwise the call is refused with the reason.
+//
+// Each client has its own state: the shell, the plan and the browser of one are not those
+// of another. Everything ends with the client's session.
 package mcpserved
 
 import (

@@ -1,5 +1,13 @@
 // Package scheduled runs the schedules of a configuration: [Runs] has their tasks carried
 // out by agents of a [host.Host].
+//
+// A run of a schedule is a session whose id follows from the schedule and the slot. So a
+// process that finds a run which another one began, and did not finish, continues that
+// session instead of beginning a second one. A run that waits for a person stays open; the
+// schedule's policy decides what happens to the slots that come meanwhile.
+//
+// [Service] offers the schedules of a configuration to a server, and adds and removes
+// schedules while it runs.
 package scheduled
 
 import (

@@ -1,5 +1,13 @@
 // Package served makes a [server.Host] of a [host.Host]: it lets an HTTP server
 // open sessions with the agents, flows and models of a host.
+//
+// It adds what only a server needs to a host: which user may use which model and mode,
+// settings that an administrator changes while the server runs, and errors that name the
+// field of a request ([server.FieldError]). The methods are those of the optional
+// interfaces of package server; each is in the file of its subject.
+//
+// A Host is safe for concurrent use. Changes of the configuration are written to its file
+// first, and hold for sessions that begin afterwards.
 package served
 
 import (

@@ -1,4 +1,11 @@
 // Package clip makes texts short and harmless to show, for people and for models.
+//
+// Texts of models, tools and pages may have escape sequences, invisible characters, marks
+// that change the direction of writing, and any length. [Clean] removes what has no
+// meaning in a text, [Visible] shows it as escapes, for a person who has to decide about
+// the text, and [Plain] is for messages of the program that quote others. [OneLine],
+// [Text] and [Fit] cut, by lines, characters and columns; they never cut within a
+// character.
 package clip
 
 import (

@@ -1,5 +1,10 @@
 // Package gist says in a few words what a tool call does and how it ended, for the
 // surfaces that show calls to people.
+//
+// A gist has a verb in the tense that fits the state of the call, and a target, such as a
+// path, a command or a host. Both come from the call's arguments and from what its tool
+// declares about them, so a tool of an MCP server is described like one of ours. Texts are
+// harmless to show, and cut to one line.
 package gist
 
 import (

@@ -2,6 +2,15 @@
 // was said and done, and the resulting files. The file opens from disk, needs
 // no script and has none. Everything in it that others wrote is text or a
 // picture: nothing runs, and nothing is loaded from anywhere.
+//
+// The page has the conversation in order, with calls folded; calls that a rewind has taken
+// back are left out. Files that calls made or changed are in it as they are now, small
+// ones in full and as downloads: text with colours, tables, pictures, and charts drawn as
+// pictures, because their scripts do not run. Files whose names suggest secrets are left
+// out, and so is whatever exceeds the limits; the page says what is missing.
+//
+// [Write] makes the page from the events and the files alone. It needs no network, and the
+// same input makes the same bytes.
 package sharepage
 
 import (

@@ -1,5 +1,13 @@
 // Package triggers reads what other services post when something happens there: it checks
 // the signature, and makes a task of it by a template.
+//
+// Each kind of signature ([New] lists them) names the headers that it needs, and the parts
+// of the request that it covers. A request is checked before anything in it is read, in
+// constant time, and with a bound on its age where the kind has a time. Template and
+// conditions are checked when the trigger is made, not when a request comes.
+//
+// The words of the template are the user's; every value that it fills in is a text of
+// others, and the task says which parts these are.
 package triggers
 
 import (

@@ -1,4 +1,9 @@
 // Package feed wakes those who follow sessions of a store.
+//
+// A follower subscribes before it reads, so no event is missed between the two. Events
+// that this process appends are passed on from memory, up to a bound for each session;
+// everything else a follower reads from the store itself, when it is woken. A follower
+// that is slow holds up neither the writer nor other followers.
 package feed
 
 import (
