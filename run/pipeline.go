@@ -34,7 +34,7 @@ const maxAhead = 2
 type commit struct {
 	events []openmanus.Event
 	turns  []int            // after each event
-	facts  []openmanus.Body // what has happened, and is recorded even if the commit fails
+	facts  []openmanus.Body // those of its bodies that have happened; the others are decisions
 	stored chan struct{}    // closed when err is set
 	err    error
 }
@@ -62,12 +62,7 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 		p.pipe = nil
 		return err
 	}
-	c := &commit{events: events, stored: make(chan struct{})}
-	for _, b := range facts {
-		if !d.speculative(b) {
-			c.facts = append(c.facts, b)
-		}
-	}
+	c := &commit{events: events, facts: facts, stored: make(chan struct{})}
 	for _, ev := range events {
 		d.fold(ev)
 		c.turns = append(c.turns, d.State.Turn)
@@ -82,21 +77,17 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 	return nil
 }
 
-// speculative reports whether b is worth nothing unless the commits under way
-// succeed: a reply to events that are not stored yet, or the result of a call whose
-// start is not. Such a call only reads.
-func (d *driver) speculative(b openmanus.Body) bool {
-	p := &d.pipeline
-	if len(p.commits) == 0 {
-		return false
-	}
+// speculative reports whether b is worth nothing without the events of lost, which are
+// not stored: a reply to some of them, or the result of a call whose start is among them.
+// Such a call only reads.
+func speculative(b openmanus.Body, lost []*commit) bool {
 	switch b := b.(type) {
 	case openmanus.ModelSaid:
-		return b.Re >= p.commits[0].events[0].Seq
+		return b.Re >= lost[0].events[0].Seq
 	case openmanus.ModelFailed:
-		return b.Re >= p.commits[0].events[0].Seq
+		return b.Re >= lost[0].events[0].Seq
 	case openmanus.CallDone:
-		return slices.ContainsFunc(p.commits, func(c *commit) bool {
+		return slices.ContainsFunc(lost, func(c *commit) bool {
 			return slices.ContainsFunc(c.events, func(ev openmanus.Event) bool {
 				start, ok := ev.Body.(openmanus.CallStarted)
 				return ok && start.Call == b.Call
@@ -162,9 +153,11 @@ func (d *driver) rollBack(ctx context.Context) error {
 }
 
 // flush waits for all commits and empties the pipeline. It returns the facts of
-// commits that failed, and an error if the journal itself failed.
+// commits that failed, without those that need what was in them, and an error if the
+// journal itself failed. After a commit that fails, all later ones fail.
 func (d *driver) flush() (facts []openmanus.Body, err error) {
 	p := &d.pipeline
+	var lost []*commit
 	for _, c := range p.commits {
 		<-c.stored
 		if c.err == nil {
@@ -174,8 +167,15 @@ func (d *driver) flush() (facts []openmanus.Body, err error) {
 		if !errors.Is(c.err, openmanus.ErrMoved) && !errors.Is(c.err, openmanus.ErrExists) {
 			err = errors.Join(err, c.err)
 		}
-		facts = append(facts, c.facts...)
+		lost = append(lost, c)
 		d.hub.settled(false)
+	}
+	for _, c := range lost {
+		for _, b := range c.facts {
+			if !speculative(b, lost) {
+				facts = append(facts, b)
+			}
+		}
 	}
 	*p = pipeline{journal: p.journal}
 	return facts, err

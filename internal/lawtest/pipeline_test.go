@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
 // A piping journal stores what goes through its pipes some time later.
@@ -205,5 +208,55 @@ func TestAPipelineShowsNothingBeforeItIsStored(t *testing.T) {
 	cancel()
 	if err := <-seen; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A reply that was recorded while the events before it were being stored, and that the
+// journal refuses because another process was first, is recorded anew: the driver does
+// not ask the model once more.
+func TestAReplyIsKeptIfWhatItAnswersIsStored(t *testing.T) {
+	for range 50 {
+		asked := make([]atomic.Int64, 3)
+		m := &llmtest.Model{Reply: func(req *llm.Request) llm.Message {
+			turn := 0
+			for _, msg := range req.Messages {
+				if msg.Role == llm.Assistant {
+					turn++
+				}
+			}
+			asked[turn].Add(1)
+			if turn == 2 {
+				return llmtest.Say("done")
+			}
+			return llmtest.Use(fmt.Sprint(turn), "look", map[string]any{})
+		}}
+		spec := openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: "look"}, Hints: openmanus.Hints{ReadOnly: true}}
+		look := openmanus.Func(spec, func(context.Context, openmanus.Call, struct{}) (openmanus.Result, error) {
+			return openmanus.TextResult("nothing"), nil
+		})
+		a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{look}, Gate: openmanus.AllowAll}
+		j := &tamper{Memory: new(journal.Memory)}
+		said := userSays("1", "look twice")
+		if err := openmanus.Open(t.Context(), j.Memory, sess, a, &said); err != nil {
+			t.Fatal(err)
+		}
+		once := false
+		j.before = func(_ int64, _ string, bodies []openmanus.Body) error {
+			for _, b := range bodies {
+				if r, ok := b.(openmanus.ModelSaid); ok && r.Turn == 1 && !once {
+					once = true
+					_, err := j.say(t.Context(), sess, openmanus.Noted{ID: "n", Text: "a note"})
+					return err
+				}
+			}
+			return nil
+		}
+		if err := local(piping{j}, a).Wake(t.Context(), sess); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, load(t, j.Memory, sess), openmanus.Finished, "")
+		if n := asked[1].Load(); !once || n != 1 {
+			t.Fatalf("the model was asked %d times for the reply that was refused (%v)", n, once)
+		}
 	}
 }
