@@ -62,7 +62,7 @@
 //
 // A [Gate] rules on every call before it runs. Its [Verdict] allows the call,
 // denies it with a reason for the model, or asks the user. [Mode] is a gate with
-// four settings; package gate has one that is configured by rules. An agent
+// five settings; package gate has one that is configured by rules. An agent
 // without a gate asks about every call that changes something. [AllowAll] asks
 // about none.
 //
@@ -75,9 +75,9 @@
 //
 // A body has an idempotency key, which names the question that it answers: "the
 // outcome of turn 3", "the result of call c3-1". A journal refuses a second event
-// with the same key. This is what makes a crash harmless: work may be done twice,
-// and is recorded once. [ErrExists] says that the same answer is there already,
-// [ErrConflict] that another one is.
+// with the same key. So a crash does no harm: a worker may do the same work
+// twice, but the journal records it once. The journal returns [ErrExists] if the
+// same answer is there already, and [ErrConflict] if a different one is.
 //
 // [journal.Memory] is a journal in memory, and package store has one in SQLite.
 // A journal of your own must pass the suite in journal/journaltest.
@@ -141,8 +141,8 @@
 //
 // # Delegation
 //
-// A call to a tool with [Hints].Delegates opens a child session, which has a
-// journal, a flow and a share of the parent's limits of its own. The child's
+// A call to a tool with [Hints].Delegates opens a child session. The child has
+// its own journal and flow, and a share of its parent's limits. The child's
 // answer is the result of the call. [run.Tree] returns a session with its
 // descendants, and [run.Questions] everything in them that waits for the user.
 //

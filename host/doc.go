@@ -1,6 +1,6 @@
-// Package host turns a configuration into running agents: it is what stands
-// between the packages of this module and a program that offers them to users,
-// whatever its surface is.
+// Package host turns a configuration into running agents: it connects the
+// packages of this module with a program that offers agents to users, on any
+// surface.
 //
 //	cfg, err := env.Load(config.Sources{})
 //	db, err := store.Open(cfg.DataDir, nil)
@@ -12,9 +12,9 @@
 //
 // # Specs
 //
-// A session is made from an [openmanus.Spec] and from nothing else. The first
-// event but one of every session, its [openmanus.Configured], records the spec,
-// and [SpecOf] reads it back. So a session that is resumed, forked, served or
+// A session is made from an [openmanus.Spec] and from nothing else. The second
+// event of every session is an [openmanus.Configured]. It records the spec, and
+// [SpecOf] reads the spec back. So a session that is resumed, forked, served or
 // opened by another session gets the agent that it was opened with, whatever is
 // configured by then. A spec names things (an agent, a model, a kind of
 // sandbox); the configuration says what these names mean on this machine and
@@ -27,11 +27,11 @@
 //
 // # From a setting to an agent
 //
-// A setting takes one way, whatever the surface: the command line or a request
-// becomes part of the configuration or of a spec; [Host.Complete] checks the names
-// in the spec and adds what the agent's own file says; the spec is recorded; and
-// [Host.Flow] reads it. So a parameter is passed on once, and what a session does
-// can be explained from its journal alone.
+// A setting takes the same path on every surface. First the command line or a
+// request becomes part of the configuration or of a spec. Then [Host.Complete]
+// checks the names in the spec and adds the settings from the agent's own file.
+// The session records the spec, and [Host.Flow] reads it. So a parameter is passed
+// on once, and what a session does can be explained from its journal alone.
 //
 // Journals of format version 1 have no specs. version1.go works out a spec from
 // what they do have, and is the only file that does so.
@@ -44,7 +44,8 @@
 //
 // # What a program adds
 //
-// [Options].Kinds are agents of the program's own and [Options].Flows flows of
-// its own. [Env] is how a host reaches the user and the system. A program whose
-// agents use a sandbox calls [sandbox.Main] first in its main function.
+// A program puts its own agents into [Options].Kinds and its own flows into
+// [Options].Flows. [Env] is how a host reaches the user and the system. A
+// program whose agents use a sandbox calls [sandbox.Main] first in its main
+// function.
 package host

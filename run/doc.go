@@ -9,7 +9,7 @@
 // journal.
 //
 // A [Worker] carries out single tasks and keeps nothing between two of them. Local
-// is built on it, and so can a runtime be that sends tasks to other machines.
+// uses Worker. A runtime that sends tasks to other machines can use Worker too.
 //
 // [Tree] and [Questions] look at a session together with its descendants. A
 // [Budget] bounds what all sessions spend together.
@@ -17,11 +17,12 @@
 // # How a session is driven
 //
 // [Local.Wake] takes the lease of a session, loads its state, and starts a driver. The
-// driver is one goroutine: it alone appends events and folds them. In a loop it asks the
-// flow for tasks. Tasks that are done by recording something, such as a ruling by the
-// gate, are done at once and in one commit; every other task becomes a job with a
-// goroutine and a copy of the state. Jobs report through a channel, and the driver records
-// their outcomes together with everything that follows from them.
+// driver is one goroutine: of this process's goroutines, it alone appends the events of
+// the session's work, and folds them. In a loop it asks the flow for tasks. The driver
+// does tasks that only record something, such as a ruling by the gate, at once and in
+// one commit. Every other task becomes a job with a goroutine and a copy of the state.
+// Jobs report through a channel, and the driver records their outcomes together with
+// everything that follows from them.
 //
 // A journal that is an [openmanus.Pipeliner] lets the driver go on while a commit is under
 // way. Requests to the model and calls that only read may begin on events that are not
@@ -29,9 +30,9 @@
 // another process has appended to the session, the driver drops what it built on them and
 // loads the session again.
 //
-// Deltas of replies and the output of running calls do not pass through the journal. They
-// go through the hub of the session to the subscribers of this process, each after the
-// events that it belongs to.
+// Deltas of replies and the output of running calls do not pass through the journal. The
+// hub of the session passes them to the subscribers of this process. A subscriber
+// receives each of them after the events to which it belongs.
 //
 // When the flow has no task and no job is left, the session is idle: it has ended, or
 // waits for a person or a child session. The driver then gives the lease back, and looks

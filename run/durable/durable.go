@@ -99,9 +99,8 @@ func (c *Client) Wake(ctx context.Context, session string) error {
 	})
 }
 
-// Ensure starts the workflow of a session if it has none. It may be called any number of
-// times, by any process. While Temporal cannot be reached it tries again, until ctx
-// ends.
+// Ensure starts the workflow of a session if it has none. Any process may call it, at
+// any time. While Temporal cannot be reached it tries again, until ctx ends.
 func (c *Client) Ensure(ctx context.Context, session string) error {
 	return c.try(ctx, session, func(o client.StartWorkflowOptions, in input) error {
 		o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING

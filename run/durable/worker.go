@@ -104,8 +104,7 @@ type roomySlots struct {
 	room func(ctx context.Context) error
 }
 
-// ReserveSlot implements [worker.SlotSupplier]. It waits until the machine has room for
-// another session, and so leaves the work to other workers meanwhile.
+// ReserveSlot implements [worker.SlotSupplier]. It waits for room on this machine.
 func (s roomySlots) ReserveSlot(ctx context.Context, info worker.SlotReservationInfo) (*worker.SlotPermit, error) {
 	if err := s.room(ctx); err != nil {
 		return nil, err
