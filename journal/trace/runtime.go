@@ -18,7 +18,7 @@ import (
 type Runtime struct {
 	run.Runtime
 	Journal openmanus.Journal
-	Export  func(...Span) // such as [Exporter.Export]; it must not block
+	Export  func(...Span) // such as [Exporter.Export]; several goroutines call it, and it must not block
 
 	// Providers map the names of providers to those of OpenTelemetry. Others
 	// keep the names in the journal.

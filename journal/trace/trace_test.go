@@ -216,10 +216,15 @@ func TestTraceOfAClient(t *testing.T) {
 		"00-" + theirs + "-00f067aa0ba902b7-01": true, "00-" + theirs + "-0000000000000000-01": false,
 		"00-" + strings.Repeat("0", 32) + "-00f067aa0ba902b7-01": false, "00-" + theirs + "-x": false, "": false,
 	} {
+		var mu sync.Mutex
 		var spans []trace.Span
 		flow, j := team(), new(journal.Memory)
 		rt := &trace.Runtime{Runtime: &run.Local{Worker: run.Worker{Journal: j, Flow: flow}}, Journal: j, Providers: providers.All(),
-			Export: func(s ...trace.Span) { spans = append(spans, s...) }}
+			Export: func(s ...trace.Span) {
+				mu.Lock()
+				defer mu.Unlock()
+				spans = append(spans, s...)
+			}}
 		boss, err := flow(t.Context(), &openmanus.State{Opened: openmanus.Opened{Flow: "boss"}})
 		if err != nil {
 			t.Fatal(err)
