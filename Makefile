@@ -40,7 +40,7 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip '^TestTasks$$' -- . ./journal/... ./run/... ./llm/... ./internal/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./sandbox/egress/... ./gate/... ./server/... ./data/document/... # tasks are played by a program that has no detector
+	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip '^TestTasks$$' -- ./internal/lawtest ./store/postgres . ./journal/... ./run/... ./llm/... ./internal/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./sandbox/egress/... ./gate/... ./server/... ./data/document/... # tasks are played by a program that has no detector
 	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip TestConformance/client -- ./mcp # that side of the suite measures times
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
