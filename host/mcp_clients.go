@@ -235,7 +235,7 @@ func (h *Host) SignedIn(name string) (ended bool, err error) {
 	h.servers.mu.Unlock()
 	switch {
 	case in == nil:
-		return true, errors.New("no person is signed in to it")
+		return true, errors.New("no sign-in to it has begun")
 	case isClosed(in.done):
 		return true, in.err
 	}

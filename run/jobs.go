@@ -127,7 +127,7 @@ func (d *driver) finish(ctx context.Context, j *job) error {
 	for j != nil {
 		j.ended = true
 		if j.after != nil && j.call == "" {
-			most := 0
+			most := 0 // a summary is recorded when all that it replaces is stored
 			if j.key == string(openmanus.Reply) {
 				most = maxAhead
 			}

@@ -78,7 +78,7 @@ func plain(t *testing.T, name, text string) {
 }
 
 // commentNames reports the comment of a function that begins with another name: the function was
-// renamed, and its comment was not.
+// renamed, and its comment was not. An s at the end may be that of "name's".
 func commentNames(t *testing.T, name string, fn *ast.FuncDecl) {
 	first, _, _ := strings.Cut(fn.Doc.Text(), " ")
 	if first = strings.TrimRight(first, "':,.s\n"); first == "" || !unicode.IsLower(rune(first[0])) || strings.HasPrefix(fn.Name.Name, "Test") {
@@ -137,7 +137,7 @@ func TestTheTopIsSeenAtAGlance(t *testing.T) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Name() != ".git" && !strings.Contains("\n"+string(ignored), "\n/"+e.Name()) {
+		if e.Name() != ".git" && !strings.Contains("\n"+string(ignored), "\n/"+e.Name()+"/\n") {
 			names = append(names, e.Name())
 		}
 	}
