@@ -146,6 +146,7 @@ func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq
 		follower.Go(func() {
 			for ev, err := range l.Journal.Follow(ctx, session, after) {
 				if err == nil {
+					h.inPlace(ctx, ev.Seq)
 					h.heard(ev)
 				}
 				sub.push(update{ev, err})

@@ -57,8 +57,10 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 	}
 	// before subscribers see it: the driver's own is no news to it
 	d.seen.Store(d.State.Seq + int64(len(written)))
+	d.hub.expect()
 	events, wait, err := p.pipe.Append(context.WithoutCancel(ctx), written...)
 	if err != nil {
+		d.hub.settled(false)
 		p.pipe = nil
 		return err
 	}
@@ -69,7 +71,6 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 	}
 	p.commits = append(p.commits, c)
 	d.hold(written...)
-	d.hub.expect()
 	go func() {
 		defer close(c.stored)
 		c.err = wait()

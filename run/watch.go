@@ -17,13 +17,14 @@ type hub struct {
 	users   int           // drivers and subscribers; guarded by Local.mu
 
 	mu    sync.Mutex
-	seq   int64       // the last event that the driver has read
-	turn  int         // the turn of streamed; earlier ones are over
-	typed llm.Reply   // the reply that streams, as far as it has come
-	tails tails       // the ends of what running calls have printed
-	sent  int         // commits that the driver did not wait for
-	kept  int         // those of them that are stored, or never will be
-	early []earlyBody // what waits for some of the others
+	seq   int64         // the last event that the driver has read
+	turn  int           // the turn of typed; earlier ones are over
+	typed llm.Reply     // the reply that streams, as far as it has come
+	tails tails         // the ends of what running calls have printed
+	sent  int           // commits that the driver did not wait for
+	kept  int           // those of them that are stored, or never will be
+	early []earlyBody   // what waits for some of the others
+	moved chan struct{} // closed when seq or kept grows, if somebody waits for that
 	subs  []*subscriber
 }
 
@@ -152,12 +153,43 @@ func (h *hub) end() {
 	}
 }
 
-// expect is called when the driver goes on while events are being stored.
+// expect is called before the driver goes on while events are being stored.
 // Provisional bodies wait for them from now on.
 func (h *hub) expect() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sent++
+}
+
+// inPlace waits until a stored event that was read from the journal has its place
+// among the provisional bodies: while some of these wait for events that are being
+// stored, nothing later is shown. It returns when ctx ends.
+func (h *hub) inPlace(ctx context.Context, seq int64) {
+	for {
+		h.mu.Lock()
+		if h.sent == h.kept || seq <= h.seq {
+			h.mu.Unlock()
+			return
+		}
+		if h.moved == nil {
+			h.moved = make(chan struct{})
+		}
+		moved := h.moved
+		h.mu.Unlock()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// move wakes the waiters of inPlace. The caller holds h.mu.
+func (h *hub) move() {
+	if h.moved != nil {
+		close(h.moved)
+		h.moved = nil
+	}
 }
 
 // settled is called when expected events are stored, or will never be: then the
@@ -173,6 +205,7 @@ func (h *hub) settled(stored bool) {
 		h.showNow(h.early[0].Body)
 		h.early = h.early[1:]
 	}
+	h.move()
 }
 
 // stored sends an event that the driver has read to the subscribers. turn is that
@@ -188,6 +221,7 @@ func (h *hub) stored(ev openmanus.Event, turn int) {
 		h.tails.drop(call)
 	}
 	h.push(ev)
+	h.move()
 }
 
 // show sends a provisional body to the subscribers, unless it belongs to a turn

@@ -88,7 +88,7 @@ func (e *epic) plays(script ...llm.Message) *actor {
 func (e *epic) live(t *testing.T) error {
 	l := local(e.j, e.flows...)
 	if e.pipe {
-		l = local(piping{e.j}, e.flows...)
+		l = local(piping{tamper: e.j}, e.flows...)
 	}
 	for {
 		if err := l.Wake(t.Context(), sess); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -14,25 +15,29 @@ import (
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-// A piping journal stores what goes through its pipes some time later.
-type piping struct{ *tamper }
+// A piping journal stores what goes through its pipes some time later. The driver hears of
+// it when tell, if not nil, has returned; those who follow the journal hear of it before.
+type piping struct {
+	*tamper
+	tell func(bodies []openmanus.Body)
+}
 
 // Pipe implements [openmanus.Pipeliner].
 func (j piping) Pipe(session string, after int64) openmanus.Pipe {
 	stored := make(chan struct{})
 	close(stored)
-	return &slowPipe{j: j.tamper, session: session, after: after, before: &slowCommit{stored: stored}}
+	return &slowPipe{j: j, session: session, after: after, before: &slowCommit{stored: stored}}
 }
 
 type slowPipe struct {
-	j       *tamper
+	j       piping
 	session string
 	after   int64
 	before  *slowCommit
 }
 
 type slowCommit struct {
-	stored chan struct{}
+	stored chan struct{} // closed when err is set
 	err    error
 }
 
@@ -60,7 +65,13 @@ func (p *slowPipe) Append(ctx context.Context, bodies ...openmanus.Body) ([]open
 		}
 		c.err = p.j.store(ctx, p.session, events[0].Seq-1, bodies)
 	}()
-	return events, func() error { <-c.stored; return c.err }, nil
+	return events, func() error {
+		<-c.stored
+		if c.err == nil && p.j.tell != nil {
+			p.j.tell(bodies)
+		}
+		return c.err
+	}, nil
 }
 
 // store appends bodies after the event after, with the others' hands in it.
@@ -164,11 +175,10 @@ func TestOthersAppendWhileAPipelineIsUnderWay(t *testing.T) {
 	}
 }
 
-// Subscribers see only stored events, and deltas come after the events that
-// they answer.
+// Subscribers see only stored events.
 func TestAPipelineShowsNothingBeforeItIsStored(t *testing.T) {
 	e := piped(t)
-	l := local(piping{e.j}, e.flows...)
+	l := local(piping{tamper: e.j}, e.flows...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ready, seen := make(chan struct{}), make(chan error, 1)
@@ -251,12 +261,102 @@ func TestAReplyIsKeptIfWhatItAnswersIsStored(t *testing.T) {
 			}
 			return nil
 		}
-		if err := local(piping{j}, a).Wake(t.Context(), sess); err != nil {
+		if err := local(piping{tamper: j}, a).Wake(t.Context(), sess); err != nil {
 			t.Fatal(err)
 		}
 		ended(t, load(t, j.Memory, sess), openmanus.Finished, "")
 		if n := asked[1].Load(); !once || n != 1 {
 			t.Fatalf("the model was asked %d times for the reply that was refused (%v)", n, once)
+		}
+	}
+}
+
+// Nothing that streams comes after the event that records it: a subscriber would show it
+// twice. Here the driver hears of a result, and of the reply to it, after those who follow
+// the journal.
+func TestAPipelineShowsAReplyBeforeItIsRecorded(t *testing.T) {
+	for range 20 {
+		spec := openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: "look"}, Hints: openmanus.Hints{ReadOnly: true}}
+		look := openmanus.Func(spec, func(_ context.Context, call openmanus.Call, _ struct{}) (openmanus.Result, error) {
+			fmt.Fprint(call.Live, "looking")
+			return openmanus.TextResult("nothing"), nil
+		})
+		m := llmtest.Script(llmtest.Use("1", "look", map[string]any{}), llmtest.Use("2", "look", map[string]any{}), llmtest.Say("done"))
+		a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{look}, Gate: openmanus.AllowAll}
+		j := &tamper{Memory: new(journal.Memory)}
+		said := userSays("1", "look twice")
+		if err := openmanus.Open(t.Context(), j.Memory, sess, a, &said); err != nil {
+			t.Fatal(err)
+		}
+		l := local(piping{j, func(bodies []openmanus.Body) {
+			for _, b := range bodies {
+				if done, ok := b.(openmanus.CallDone); ok {
+					untilReplied(t, j, done)
+				}
+			}
+		}}, a)
+		ready, seen := make(chan struct{}), make(chan error, 1)
+		go func() {
+			next := sync.OnceFunc(func() { close(ready) })
+			turn, streamed := 0, 0 // replies before turn are recorded
+			done := make(map[string]bool)
+			for ev, err := range l.Watch(t.Context(), sess, 0) {
+				next()
+				switch b := ev.Body.(type) {
+				case openmanus.ModelSaid:
+					turn = b.Turn + 1
+				case openmanus.CallDone:
+					done[b.Call] = true
+				case openmanus.Typing:
+					streamed++
+					if b.Turn < turn {
+						err = fmt.Errorf("a delta of turn %d comes after the reply", b.Turn)
+					}
+				case openmanus.Output:
+					streamed++
+					if done[b.Call] {
+						err = fmt.Errorf("output of call %s comes after its result", b.Call)
+					}
+				}
+				if err == nil && turn == 3 && streamed < 5 {
+					err = fmt.Errorf("%d pieces streamed", streamed)
+				}
+				if err != nil || turn == 3 {
+					seen <- err
+					return
+				}
+			}
+			seen <- t.Context().Err()
+		}()
+		<-ready
+		if err := l.Wake(t.Context(), sess); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-seen; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// untilReplied returns some time after the reply to the result was stored.
+func untilReplied(t *testing.T, j *tamper, done openmanus.CallDone) {
+	var at int64
+	for ev, err := range j.Memory.Follow(t.Context(), sess, 0) {
+		if err != nil {
+			return // the test has ended
+		}
+		switch b := ev.Body.(type) {
+		case openmanus.CallDone:
+			if b.Call == done.Call {
+				at = ev.Seq
+			}
+		case openmanus.ModelSaid:
+			if at > 0 && b.Re >= at {
+				for range 100 {
+					runtime.Gosched()
+				}
+				return
+			}
 		}
 	}
 }
