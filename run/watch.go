@@ -24,7 +24,7 @@ type hub struct {
 	sent  int           // commits that the driver did not wait for
 	kept  int           // those of them that are stored, or never will be
 	early []earlyBody   // what waits for some of the others
-	moved chan struct{} // closed when seq or kept grows, if somebody waits for that
+	moved chan struct{} // inPlace waits until move closes it, as seq or kept has grown; nil: nobody waits
 	subs  []*subscriber
 }
 
@@ -161,9 +161,9 @@ func (h *hub) expect() {
 	h.sent++
 }
 
-// inPlace waits until a stored event that was read from the journal has its place
-// among the provisional bodies: while some of these wait for events that are being
-// stored, nothing later is shown. It returns when ctx ends.
+// inPlace waits until the event seq, which was read from the journal, may be shown.
+// While commits are under way, the driver tells of their events first: provisional
+// bodies may wait for an earlier one. It returns when ctx ends.
 func (h *hub) inPlace(ctx context.Context, seq int64) {
 	for {
 		h.mu.Lock()
