@@ -1,16 +1,22 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build cluster-build run test containers cluster clients deps check race fuzz cross release packages bench agentdojo obedient tasks pdfcorpus soak pictures lighthouse live clean
+.PHONY: web serve build cluster-build run test containers cluster clients deps check race rest fuzz cross release packages bench agentdojo obedient tasks pdfcorpus full soak pictures lighthouse live clean
 
 comma := ,
 
-build: ## bin/openmanus; symbols for debuggers, which -s -w would drop, are not made: that is a seventh of the time
-	CGO_ENABLED=0 go build -trimpath -gcflags all=-dwarf=false -ldflags '-s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)' -o bin/openmanus ./cmd/openmanus
+# One set of flags, so that what is compiled once serves the program, its tests and the
+# checks. Symbols for debuggers, which -s -w would drop, are not made: that is a seventh
+# of the time. They are in what plain go build and go test make.
+export GOFLAGS := $(shell go env GOFLAGS) -trimpath -gcflags=all=-dwarf=false
+commit = -s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)
+
+build: ## bin/openmanus
+	CGO_ENABLED=0 go build -ldflags '$(commit)' -o bin/openmanus ./cmd/openmanus
 
 run: build ## do TASK="…", or play the demo
 	@scripts/run "$(TASK)"
 
 cluster-build: ## bin/openmanus-cluster: the same, with an object store and Temporal
-	CGO_ENABLED=0 go build -trimpath -tags cluster -gcflags all=-dwarf=false -ldflags '-s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)' -o bin/openmanus-cluster ./cmd/openmanus
+	CGO_ENABLED=0 go build -tags cluster -ldflags '$(commit)' -o bin/openmanus-cluster ./cmd/openmanus
 
 serve: build ## the page, at the link that it prints
 	bin/openmanus serve
@@ -18,8 +24,14 @@ serve: build ## the page, at the link that it prints
 web: deps ## server/web/dist, which is checked in
 	@scripts/web
 
-test: deps ## every test; the packages that take longest begin first, so that none is left alone at the end
-	@scripts/test -timeout 30m -- ./sandbox ./browser ./cmd/openmanus ./...
+test: deps ## every test
+	@scripts/test plain
+
+race: deps ## the tests of what goroutines share, under the race detector
+	@scripts/test race
+
+rest: deps ## the tests that race does not run
+	@scripts/test rest
 
 containers: ## the sandboxes docker and gvisor, with a daemon of their own; as root
 	@scripts/containers
@@ -39,15 +51,11 @@ packages: ## a release made twice, and installed, updated and removed in a Debia
 check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
-race: deps ## the core under the race detector
-	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip '^TestTasks$$' -- ./internal/lawtest ./store/postgres . ./journal/... ./run/... ./llm/... ./internal/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./sandbox/egress/... ./gate/... ./server/... ./data/document/... # tasks are played by a program that has no detector
-	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip TestConformance/client -- ./mcp # that side of the suite measures times
+fuzz: ## every fuzz target, FUZZTIME each (10s); SAMPLE=N: of what changed, and some others
+	@scripts/fuzz "$(or $(FUZZTIME),10s)" $(SAMPLE)
 
-fuzz: ## every fuzz target, FUZZTIME each (10s)
-	@scripts/fuzz "$(or $(FUZZTIME),10s)"
-
-cross: ## the systems that the binary is built for
-	@scripts/cross
+cross: ## the systems that the binary is built for; SAMPLE=N: that many
+	@scripts/cross $(SAMPLE)
 
 bench: ## tables of speed and memory against peers
 	cd bench && go run . $(BENCHFLAGS)
@@ -56,7 +64,7 @@ agentdojo: build ## AgentDojo's 97 tasks and 949 attacks; DOJOFLAGS="--sample 40
 	@scripts/agentdojo $(DOJOFLAGS)
 
 obedient: ## every attack on an obedient model, and their harmless twins
-	OBEDIENT=all scripts/test -timeout 30m -- ./internal/obedient
+	OBEDIENT=all go test -count=1 -timeout 30m ./internal/obedient
 
 tasks: deps ## real tasks with the binary, and what each needs; TASK=name, SHOW=1, UPDATE=1
 	@cd internal/tasks && go test -count=1 -timeout 30m -args $(if $(TASK),-task "$(TASK)") $(if $(SHOW),-show) $(if $(UPDATE),-update)

@@ -117,9 +117,13 @@ func TestRunEndsWithItsReader(t *testing.T) {
 			break
 		}
 	}
+	waits := &actor{play: func(ctx context.Context, _ int, _ *llm.Request) take { // so that no run ends before it is cancelled
+		<-ctx.Done()
+		return take{err: ctx.Err()}
+	}}
 	ctx, cancel := context.WithCancel(t.Context())
 	var last error
-	for ev, err := range run.Agent(ctx, &openmanus.Agent{Name: "a", Model: m}, "go") {
+	for ev, err := range run.Agent(ctx, &openmanus.Agent{Name: "a", Model: waits}, "go") {
 		if last = err; ev.Seq == 3 {
 			cancel()
 		}
