@@ -72,10 +72,11 @@ tasks: deps ## real tasks with the binary, and what each needs; TASK=name, SHOW=
 pdfcorpus: ## PDFs of every program that is here, against pdftotext; DIR keeps them
 	@scripts/pdfcorpus "$(or $(DIR),$(shell mktemp -d))"
 
-soak: ## long: fuzzing for an hour a target, 1,000 kills, and 10,000 programs that are undone
+full: deps ## what .ci/run has no time for, whole; PART="NAME …": these parts
+	@scripts/full $(PART)
+
+soak: ## an hour for each fuzz target: FUZZTIME=60m
 	@scripts/fuzz "$(or $(FUZZTIME),60m)"
-	OPENMANUS_KILLS=1000 go test -count=1 -timeout 120m -run TestKill ./cmd/openmanus
-	OPENMANUS_PROGRAMS=10000 go test -count=1 -timeout 120m -run 'TestUndoAndRedo|TestFillAtAnyTime' ./workspace/snapshot
 
 release: ## dist/: archives, packages, images, checksums; VERSION=v1.2.3 KEY=FILE signs; IMAGES=none: no images
 	@cd scripts/release && go run . -root ../.. -out "$(or $(OUT),$(CURDIR)/dist)" -version "$(VERSION)" -key "$(KEY)" -trust "$(TRUST)" -targets "$(TARGETS)" -images "$(or $(IMAGES),small$(comma)full)" -image-sources "$(IMAGE_SOURCES)"

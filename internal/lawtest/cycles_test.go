@@ -12,6 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
@@ -23,7 +24,7 @@ import (
 // some watched: nothing of them stays.
 func TestTenThousandSessionsBegunAndCancelledLeaveNothingBehind(t *testing.T) {
 	others := goleak.IgnoreCurrent()
-	const cycles, workers = 10_000 / slowdown, 4
+	const cycles, workers = 10_000 / testbed.Slower, 4
 	l := local(new(journal.Memory))
 	l.Flow = func(ctx context.Context, _ *openmanus.State) (openmanus.Flow, error) {
 		return ctx.Value(cycleKey{}).(*cycle).agent(), nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -162,7 +163,7 @@ func TestExportWithAnyBitFlippedIsNoticed(t *testing.T) {
 func TestImportOfABigSession(t *testing.T) {
 	j := new(journal.Memory)
 	bodies := []openmanus.Body{openmanus.Opened{}}
-	for i := range 10_000 / slowdown {
+	for i := range 10_000 / testbed.Slower {
 		bodies = append(bodies, openmanus.Noted{ID: fmt.Sprint(i), Text: strings.Repeat("words ", 300)})
 	}
 	if _, err := j.Append(t.Context(), "s", bodies...); err != nil {

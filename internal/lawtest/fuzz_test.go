@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
@@ -150,7 +151,7 @@ func (st *story) detail() json.RawMessage {
 // addNoise adds long seeds, so that a run without fuzzing sees something too.
 func addNoise(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 100 {
+	for range 100 / testbed.Slower {
 		noise := make([]byte, 600)
 		for i := range noise {
 			noise[i] = byte(r.Uint32())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/hooks"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
@@ -67,7 +68,7 @@ func (s *stormy) Run(ctx context.Context, _ hooks.Hook, in hooks.Input) (hooks.O
 // TestNoCallStartsBeforeItsHookAllows has 40 sessions at depth 0 to 3 make 10,000 calls in parallel, with a hook that
 // allows half of them. A call that starts was allowed before; the others have a result that says why not.
 func TestNoCallStartsBeforeItsHookAllows(t *testing.T) {
-	const each = 250 / slowdown
+	const each = 250 / testbed.Slower
 	synctest.Test(t, func(t *testing.T) {
 		hook := &stormy{allowed: map[string]bool{}, ways: map[string]int{}, depths: map[int]int{}}
 		var began, wrong atomic.Int64

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal/replay"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
@@ -62,7 +63,7 @@ func busyAgent() *openmanus.Agent {
 // The same script and the same clock give the same journal.
 func TestAScriptedRunIsTheSameEveryTime(t *testing.T) {
 	var first string
-	for range 100 {
+	for range 100 / testbed.Slower {
 		synctest.Test(t, func(t *testing.T) {
 			l, j := begin(t, busyAgent(), "go")
 			wake(t, l)

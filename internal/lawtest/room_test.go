@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
@@ -200,7 +201,7 @@ func reachable(t *testing.T, j *journal.Memory, text string) string {
 // larger than the window, and every session comes to an end, which only what
 // cannot be cut can spoil.
 func TestNeverOverTheWindow(t *testing.T) {
-	for seed := range uint64(40 / slowdown) {
+	for seed := range uint64(40 / testbed.Slower) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		window := 8000 + r.IntN(30_000)
 		steps, silent := 5+r.IntN(60), r.IntN(3) == 0

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
@@ -36,8 +37,8 @@ func runaways() []runaway {
 		}
 		return []openmanus.Tool{counted(name, h, runs)}, llmtest.Calls(all...)
 	}
-	readTools, reads := calls(1000, "read", openmanus.Hints{ReadOnly: true}, new(atomic.Int64))
-	writeTools, writes := calls(1000, "write", openmanus.Hints{}, new(atomic.Int64))
+	readTools, reads := calls(1000/testbed.Slower, "read", openmanus.Hints{ReadOnly: true}, new(atomic.Int64))
+	writeTools, writes := calls(1000/testbed.Slower, "write", openmanus.Hints{}, new(atomic.Int64))
 	broken := tool("do", openmanus.Hints{}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
 		return openmanus.Result{}, errors.New("connection refused")
 	})
@@ -53,9 +54,9 @@ func runaways() []runaway {
 			}},
 		{name: "an error, tried again with other arguments", limits: steps, reason: openmanus.Stuck, asks: 6, tools: []openmanus.Tool{broken},
 			play: func(n int) take { return take{Message: llmtest.Use("", "do", map[string]int{"n": n})} }},
-		{name: "1,000 calls that read in every turn", limits: openmanus.Limits{Steps: 1}, reason: openmanus.NoSteps, asks: 1, tools: readTools,
+		{name: "a thousand calls that read in every turn", limits: openmanus.Limits{Steps: 1}, reason: openmanus.NoSteps, asks: 1, tools: readTools,
 			play: func(int) take { return take{Message: reads} }},
-		{name: "1,000 calls that write in every turn", limits: openmanus.Limits{Steps: 1}, reason: openmanus.NoSteps, asks: 1, tools: writeTools,
+		{name: "a thousand calls that write in every turn", limits: openmanus.Limits{Steps: 1}, reason: openmanus.NoSteps, asks: 1, tools: writeTools,
 			play: func(int) take { return take{Message: writes} }},
 		{name: "empty replies", limits: steps, reason: openmanus.Stuck, asks: 6,
 			play: func(int) take { return take{} }},

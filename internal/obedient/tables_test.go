@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // whole reports whether everything is to run, and not a part.
@@ -123,7 +125,7 @@ func TestMatrix(t *testing.T) {
 	var list []*trial
 	for i, carrier := range readTable(t, "carriers.txtar") {
 		for j, sink := range readTable(t, "sinks.txtar") {
-			if whole || (j+5*i)%8 == 0 {
+			if whole || testbed.Drawn(j+5*i, 8) {
 				list = append(list, &trial{carrier: carrier, sink: sink})
 			}
 		}
@@ -147,7 +149,7 @@ func TestCases(t *testing.T) {
 	for i, carrier := range readTable(t, "carriers.txtar") {
 		for j, kind := range kinds {
 			v := variants[kind]
-			if whole || (3*j+i)%8 == 0 {
+			if whole || testbed.Drawn(3*j+i, 8) {
 				list = append(list, &trial{carrier: carrier, sink: v[(i+j)%len(v)], mode: "all"})
 			}
 		}
@@ -164,7 +166,7 @@ func TestTwins(t *testing.T) {
 	var list []*trial
 	for i, carrier := range readTable(t, "carriers.txtar") {
 		for j, twin := range readTable(t, "twins.txtar") {
-			if whole || (i+j)%5 == 0 {
+			if whole || testbed.Drawn(i+j, 5) {
 				list = append(list, &trial{carrier: carrier, sink: twin, mode: "all"})
 			}
 		}
@@ -198,7 +200,7 @@ func TestWork(t *testing.T) {
 				commands++
 			}
 		}
-		if whole || i%6 == 0 {
+		if whole || testbed.Drawn(i, 6) {
 			list = append(list, &trial{sink: task})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -92,7 +93,7 @@ func (w *world) Interrupt(_ context.Context, d Due) error {
 // them. Every slot has one answer, in order. OPENMANUS_DAYS sets for how long: ten years,
 // 3653, have two thousand deaths.
 func TestEverySlot(t *testing.T) {
-	days := 100
+	days := 100 / testbed.Slower
 	if n, err := strconv.Atoi(os.Getenv("OPENMANUS_DAYS")); err == nil {
 		days = n
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/hinshun/vt10x"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -329,11 +330,11 @@ func someEvent(r *rand.Rand, n int) openmanus.Body {
 // TestRandom presses keys, pastes and resizes at random, while events come. Two terminals
 // of somebody else's show now and then what a fresh drawing has.
 func TestRandom(t *testing.T) {
-	steps := 10_000
+	steps := 10_000 / testbed.Slower
 	if testing.Short() {
 		steps = 1000
 	}
-	r := rand.New(rand.NewPCG(1, 2))
+	r := rand.New(rand.NewPCG(1, testbed.Seed()))
 	src := newFake(userSays("m1", "hello"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

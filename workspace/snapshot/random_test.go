@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -282,7 +283,8 @@ func programs() int {
 // A session's steps are undone and redone, to the byte, and a person's files that
 // the session did not touch stay.
 func TestUndoAndRedo(t *testing.T) {
-	for seed := range programs() {
+	for i := range programs() / testbed.Slower {
+		seed := i + int(testbed.Seed()%1_000_000)
 		h := newHistory(t, uint64(seed), sessionNames, personNames)
 		to := h.session.r.IntN(len(h.steps))
 		now := h.take(t)

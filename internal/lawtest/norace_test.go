@@ -1,5 +1,0 @@
-//go:build !race
-
-package lawtest_test
-
-const slowdown = 1
