@@ -1,5 +1,5 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build cluster-build run test containers cluster clients deps check race rest fuzz cross release packages bench agentdojo obedient tasks pdfcorpus full soak pictures lighthouse live clean
+.PHONY: web serve build cluster-build run test containers cluster clients deps check race rest fuzz cross release packages bare bench agentdojo obedient tasks pdfcorpus full soak pictures lighthouse live clean
 
 comma := ,
 
@@ -43,10 +43,13 @@ clients: deps ## clients that others wrote, against the binary; CLIENTS="NAME.py
 	@scripts/clients $(CLIENTS)
 
 deps: ## what the tests and tools need beside Go, git and make
-	@scripts/deps
+	@scripts/deps $(if $(filter deps,$(MAKECMDGOALS)),all)
 
 packages: ## a release made twice, and installed, updated and removed in a Debian of its own; as root
 	@scripts/packages
+
+bare: ## make run and make test as a new person has them, in a Debian that has Go, git and make and nothing else; as root
+	@scripts/bare
 
 check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check

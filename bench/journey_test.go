@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // TestJourneyHasWhatBreaksPrefixes: the script of B7 proves nothing if what
 // it is for has slipped out of it.

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/runtime"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // startShared starts the browser of all tests that do not break theirs.
@@ -32,6 +32,7 @@ var started *Browser // nil if no test has needed one
 
 // shared returns the browser that tests share.
 func shared(t testing.TB) *Browser {
+	testbed.Need(t, "chromium")
 	t.Helper()
 	b, err := startShared()
 	if err != nil {
@@ -40,7 +41,7 @@ func shared(t testing.TB) *Browser {
 	return b
 }
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { testbed.Main(testbed.Func(func() int { return run(m) })) }
 
 func run(m *testing.M) int {
 	code := m.Run()
@@ -51,10 +52,6 @@ func run(m *testing.M) int {
 		}
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if err := leaktest.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
 	return code
 }
 

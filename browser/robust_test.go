@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/sandbox/egress"
 )
@@ -77,6 +78,7 @@ func TestHungPage(t *testing.T) {
 // A browser that dies is started again, and the model is told; so it is when
 // the session goes on in another process.
 func TestDeadBrowser(t *testing.T) {
+	testbed.Need(t, "chromium")
 	url := site(t, map[string]http.HandlerFunc{"/": serve("<title>Fine</title>")})
 	p := newPlayer(t, Config{})
 	started := 0
@@ -111,6 +113,7 @@ func TestDeadBrowser(t *testing.T) {
 // A session that is forgotten has a new browser when it goes on, also where its
 // call waited for its turn; a tool that is closed starts none.
 func TestCloseSession(t *testing.T) {
+	testbed.Need(t, "chromium")
 	started := make(chan *Browser, 10)
 	release := make(chan struct{})
 	tool := NewTool(Config{Start: func(ctx context.Context) (*Browser, error) {
@@ -157,6 +160,7 @@ func TestCloseSession(t *testing.T) {
 // cdp_url connects to a running browser, which continues after the connection is closed,
 // with the tabs that were open before.
 func TestConnect(t *testing.T) {
+	testbed.Need(t, "chromium")
 	url := site(t, map[string]http.HandlerFunc{"/": serve("<title>Fine</title><button>OK</button>")})
 	port := filepath.Join(t.TempDir(), "profile")
 	theirs, err := Start(t.Context(), Options{NoSandbox: !canSandbox(), Profile: port, Args: []string{"--remote-debugging-port=0"}})

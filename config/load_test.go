@@ -13,12 +13,12 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 var update = flag.Bool("update", false, "write what was seen into testdata and docs")
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // A machine is a directory of files, an environment and flags, as an archive
 // in testdata/load sets them up:

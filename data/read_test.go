@@ -18,10 +18,10 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func read(t *testing.T, name, content string, o Options) (*Table, error) {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -34,6 +35,7 @@ var ruled = map[string]string{
 // the errors name the rule. A host that a rule asks about is reached by the call
 // that names it, since the gate has ruled on that call.
 func TestHostRulesHoldForEveryHop(t *testing.T) {
+	testbed.Need(t, "chromium")
 	var port string
 	var denied, asked atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/store"
@@ -21,12 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	code := m.Run()
-	if err := leaktest.Find(); code == 0 && err != nil {
-		os.Stderr.WriteString(err.Error() + "\n")
-		code = 1
-	}
-	os.Exit(code)
+	testbed.Main(m)
 }
 
 // A place is a directory with a workspace, a home and a script for the model.

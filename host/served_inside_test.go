@@ -11,11 +11,13 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // A command reaches a server on localhost that the user named: after a question, in the
 // sandbox, and no other server. The answer can be for the session.
 func TestACommandReachesAServerOfTheUser(t *testing.T) {
+	testbed.Need(t, "curl")
 	mine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "this is mine") }))
 	defer mine.Close()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "SECRET") }))
@@ -35,6 +37,9 @@ func TestACommandReachesAServerOfTheUser(t *testing.T) {
 Done.
 `)
 	for _, kind := range []string{"bubblewrap", "landlock"} {
+		if kind == "bubblewrap" && !testbed.Has(t, "bwrap") {
+			continue
+		}
 		p := newPlace(t, script)
 		h, db, _ := p.open("sandbox="+kind, "approve=ask")
 		if _, err := h.Open(t.Context(), "a", host.Opening{Spec: p.spec(h, nil), Said: says("1", "My site runs on "+mine.URL+", look at it.")}); err != nil {

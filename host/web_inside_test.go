@@ -19,6 +19,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -188,6 +189,7 @@ func hostileSite(t *testing.T, urls []string, port string) (s *httptest.Server, 
 // it that a page, a model or a search engine names, except for the one address
 // in the configuration.
 func TestWebReachesNothingInside(t *testing.T) {
+	testbed.Need(t, "chromium")
 	port, came := sitter(t)
 	urls, known := insiders(t, port)
 	s, seen := hostileSite(t, urls, port)

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // everyPart has each kind of part with each field in use.
 var everyPart = llm.Parts{

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/sandbox/attempts"
 	"github.com/openmanus-go/openmanus/sandbox/egress"
@@ -14,7 +15,8 @@ import (
 
 // Nothing gets out of any sandbox.
 func TestAttempts(t *testing.T) {
-	for _, kind := range kinds {
+	testbed.Need(t, testbed.Python)
+	for _, kind := range kinds(t) {
 		t.Run(string(kind), func(t *testing.T) { hold(t, optionsFor(t, kind)) })
 	}
 }
@@ -61,6 +63,7 @@ func optionsFor(t *testing.T, kind sandbox.Kind) sandbox.Options {
 // Without a sandbox the same attempts get out, so they can fail. Only harmless
 // ones are made here.
 func TestAttemptsGetOutWithoutSandbox(t *testing.T) {
+	testbed.Need(t, testbed.Python)
 	harmless := []string{
 		"a new file outside", "a file outside, overwritten", "through a symbolic link", "through a hard link", "a file outside", "our environment",
 		"processes outside, listed", "a process outside, killed", "TCP to this machine's loopback", "UDP to this machine", "an abstract socket",

@@ -2,23 +2,21 @@ package sandbox_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // A module that was edited twice in a second, to the same length, runs as it is now.
 func TestPythonRunsWhatAFileSaysNow(t *testing.T) {
-	if _, err := exec.LookPath("/usr/bin/python3"); err != nil {
-		t.Fatal(err)
-	}
+	testbed.Need(t, testbed.Python)
 	second := time.Unix(1_700_000_000, 0)
-	for _, kind := range append([]sandbox.Kind{sandbox.None}, kinds...) {
+	for _, kind := range append([]sandbox.Kind{sandbox.None}, kinds(t)...) {
 		dir := t.TempDir()
 		ws := open(t, sandbox.Options{Dir: dir, Kind: kind})
 		for _, text := range []string{"x = 1\n", "x = 2\n"} {

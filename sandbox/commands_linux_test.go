@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -30,11 +31,12 @@ var notWithLandlock string
 // The daily work of developers runs in the sandbox, or they would switch it
 // off. What Landlock cannot give is listed, with the reason, and does not work.
 func TestOrdinaryCommandsWork(t *testing.T) {
+	testbed.Need(t, "python3", "matplotlib", "node", "npm", "gcc", "make", "sqlite3", "jq", "curl", "ps", "xz")
 	if n := len(linesOf(commands)); n < 200 {
 		t.Errorf("there are %d commands, want 200", n)
 	}
 	cache := goCache(t)
-	for _, kind := range kinds {
+	for _, kind := range kinds(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			cannot := make(map[string]bool)
@@ -124,6 +126,7 @@ func linesOf(text string) (lines []string) {
 // With the network "hosts", what is listed is reached through the proxy, and
 // nothing else.
 func TestTheProxyIsTheWayOut(t *testing.T) {
+	testbed.Need(t, "curl")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }))
 	defer server.Close()
 	other := httptest.NewServer(http.NotFoundHandler())

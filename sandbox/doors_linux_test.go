@@ -9,11 +9,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -89,6 +88,7 @@ func server(t *testing.T, text string) (*httptest.Server, int) {
 // A server of the person's on localhost is reached while its port is open, by every kind
 // of client, and no other server is.
 func TestDoors(t *testing.T) {
+	testbed.Need(t, "curl")
 	_, port := server(t, "mine")
 	_, other := server(t, "STRANGER")
 	clients := map[string]string{
@@ -97,7 +97,7 @@ func TestDoors(t *testing.T) {
 		"node":    `node -e "fetch('http://localhost:%d/').then(r => r.text()).then(t => process.stdout.write(t), e => { console.log(e.cause); process.exit(1) })"`,
 		"bash":    `exec 9<>/dev/tcp/127.0.0.1/%d && printf 'GET / HTTP/1.0\r\n\r\n' >&9 && cat <&9`,
 	}
-	for _, kind := range kinds {
+	for _, kind := range kinds(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			ws := open(t, sandbox.Options{Dir: t.TempDir(), Kind: kind, Toolchains: []string{sandbox.AutoToolchains}})
 			defer ws.Close()
@@ -121,11 +121,7 @@ func TestDoors(t *testing.T) {
 			}
 			shut := d.open(port)
 			for name, line := range clients {
-				if _, err := exec.LookPath(name); err != nil {
-					if os.Getenv("CI") != "" {
-						t.Error("scripts/deps installs what this needs:", err)
-					}
-					t.Log(err)
+				if !testbed.Has(t, name) {
 					continue
 				}
 				if !reaches(d, line, port) {
@@ -158,6 +154,7 @@ func TestDoors(t *testing.T) {
 // Where a program in the sandbox has the port, or the command has ended, it cannot be
 // opened.
 func TestDoorsThatCannotBeOpened(t *testing.T) {
+	testbed.Need(t, testbed.Python)
 	_, port := server(t, "mine")
 	ws := open(t, sandbox.Options{Dir: t.TempDir(), Kind: sandbox.Bubblewrap})
 	defer ws.Close()
@@ -231,6 +228,7 @@ print("TRIED")
 
 // While a port is open in Landlock, a socket leads there and nowhere else.
 func TestADoorInLandlockLeadsNowhereElse(t *testing.T) {
+	testbed.Need(t, testbed.Python)
 	_, port := server(t, "mine")
 	away := "127.0.0.1"
 	addrs, err := net.InterfaceAddrs()

@@ -15,7 +15,7 @@ import (
 // TestGitInTheSandbox holds what docs/sandbox.md says of git: what works in a
 // repository that was there, and which line a command has that does not.
 func TestGitInTheSandbox(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range kinds(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

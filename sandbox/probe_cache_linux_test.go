@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // TestProbeCache says when bubblewrap is tried out, and that commands run either way.
 func TestProbeCache(t *testing.T) {
+	testbed.Need(t, "bwrap")
 	file := filepath.Join(t.TempDir(), "not", "there", "yet")
 	open := func() (*workspace.Dir, *bubblewrap) {
 		t.Helper()

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -62,13 +63,15 @@ func TestProjects(t *testing.T) {
 		}
 		rows += len(names) * len(runs)
 		if i := slices.IndexFunc(needs, func(name string) bool {
-			_, err := exec.LookPath(name)
-			return err != nil || name == "pytest" && pytest == ""
+			if name == "pytest" {
+				return pytest == ""
+			}
+			return testbed.Runs(name) != nil
 		}); i >= 0 {
 			if os.Getenv("CI") != "" {
-				t.Errorf("%s: this machine has no %s, so what this test holds was not seen: see scripts/deps", file, needs[i])
+				t.Errorf("%s: %s does not run here, so what this test holds was not seen: see scripts/deps", file, needs[i])
 			}
-			t.Logf("%s: this machine has no %s", file, needs[i])
+			t.Logf("%s: %s does not run here", file, needs[i])
 			continue
 		}
 		for _, layout := range names {
@@ -154,6 +157,7 @@ func (m *projectMaker) make(t *testing.T, p *txtar.Archive, layout string) *proj
 // compare runs the commands in each sandbox and then outside, each time in the
 // workspace as it was at first.
 func (r *project) compare(t *testing.T, rows []projectRow) {
+	t.Setenv("GOMODCACHE", "") // the person has the modules in their home directory
 	for _, kv := range r.env {
 		name, value, _ := strings.Cut(kv, "=")
 		t.Setenv(name, value)
@@ -163,7 +167,7 @@ func (r *project) compare(t *testing.T, rows []projectRow) {
 		env = append(env, "GOCACHE="+filepath.Join(r.ws, ".cache-of-go"))
 	}
 	got := make(map[sandbox.Kind][]string)
-	for _, kind := range kinds {
+	for _, kind := range kinds(t) {
 		ws := open(t, sandbox.Options{Dir: r.ws, Kind: kind, Toolchains: []string{sandbox.AutoToolchains}, Env: env})
 		for _, row := range rows {
 			var out strings.Builder
@@ -185,7 +189,7 @@ func (r *project) compare(t *testing.T, rows []projectRow) {
 		if (err != nil) != row.fails {
 			t.Errorf("%s\noutside:\n%s", row.command, want)
 		}
-		for _, kind := range kinds {
+		for _, kind := range kinds(t) {
 			if got := got[kind][i]; got != want {
 				t.Errorf("%s\n%s:\n%s\noutside:\n%s", row.command, kind, got, want)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -25,7 +26,7 @@ func TestReadOnlyRunsTests(t *testing.T) {
 		"Cargo.toml": "[package]\nname = \"m\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "Cargo.lock": cargoHead + "version = 4\n\n[[package]]\nname = \"m\"\nversion = \"0.1.0\"\n",
 		"src/lib.rs": "#[test]\nfn m() { assert_eq!(1, 1) }\n",
 	}
-	for _, kind := range kinds {
+	for _, kind := range kinds(t) {
 		dir := t.TempDir()
 		for name, text := range files {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)); err != nil {
@@ -35,14 +36,10 @@ func TestReadOnlyRunsTests(t *testing.T) {
 		ws := open(t, sandbox.Options{Dir: dir, Kind: kind, ReadOnly: true, Toolchains: []string{sandbox.AutoToolchains}})
 		for _, command := range []string{"python3 -m unittest -q", "python3 -m pytest -q", "go test ./...", "node --test", "cargo test -q --offline"} {
 			words := strings.Fields(command)
-			if _, err := exec.LookPath(words[0]); err != nil {
-				if os.Getenv("CI") != "" {
-					t.Error("scripts/deps installs what this needs:", err)
-				}
-				t.Log(err)
+			if !testbed.Has(t, words[0]) {
 				continue
 			}
-			if words[0] == "go" && kind != kinds[0] {
+			if words[0] == "go" && kind != kinds(t)[0] {
 				continue // it compiles its library first, which takes long
 			}
 			if command == "python3 -m pytest -q" && exec.Command("python3", "-c", "import pytest").Run() != nil {
@@ -77,7 +74,7 @@ func TestReadOnlyRunsTests(t *testing.T) {
 // A command that writes is told where it can. The file tools do not write, and no
 // command gets more than the sandbox gives.
 func TestReadOnlyRefuses(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range kinds(t) {
 		dir := t.TempDir()
 		ws := open(t, sandbox.Options{Dir: dir, Kind: kind, ReadOnly: true})
 		if !workspace.ReadOnly(ws) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 	"github.com/openmanus-go/openmanus/workspace/workspacetest"
@@ -18,14 +18,20 @@ func TestMain(m *testing.M) {
 	if engine := os.Getenv(dockerOf); engine != "" {
 		holdContainer(engine)
 	}
-	leaktest.Main(m)
+	testbed.Main(m)
 }
 
-// kinds are the sandboxes of this machine.
-var kinds = []sandbox.Kind{sandbox.Bubblewrap, sandbox.Landlock}
+// kinds returns the sandboxes of this machine.
+func kinds(t testing.TB) []sandbox.Kind {
+	t.Helper()
+	if !testbed.Has(t, "bwrap") {
+		return []sandbox.Kind{sandbox.Landlock}
+	}
+	return []sandbox.Kind{sandbox.Bubblewrap, sandbox.Landlock}
+}
 
 func TestConforms(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range kinds(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			workspacetest.Run(t, func(t *testing.T, dir string) workspace.Workspace {
 				return open(t, sandbox.Options{Dir: dir, Kind: kind})
@@ -36,6 +42,9 @@ func TestConforms(t *testing.T) {
 
 func open(t testing.TB, o sandbox.Options) *workspace.Dir {
 	t.Helper()
+	if o.Kind == sandbox.Bubblewrap {
+		testbed.Need(t, "bwrap")
+	}
 	o.Warn = func(text string) { t.Log(text) }
 	ws, err := sandbox.Open(t.Context(), o)
 	if err != nil {
@@ -80,7 +89,7 @@ func TestReadBelowTmp(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range kinds {
+	for _, kind := range kinds(t) {
 		ws := open(t, sandbox.Options{Dir: t.TempDir(), Kind: kind, Read: []string{filepath.Join(dir, "dir"), filepath.Join(dir, "file")}})
 		var out strings.Builder
 		script := `cat dir/data file; echo x > dir/data; echo x > dir/new; echo x > file; echo y > "$TMPDIR/own" && cat "$TMPDIR/own"; true`
@@ -119,6 +128,7 @@ func TestAutoSaysWhy(t *testing.T) {
 // TestExactKind holds that a kind other than Auto is made exactly as asked, and
 // that Sandbox reports what is really in use: commands see the difference.
 func TestExactKind(t *testing.T) {
+	testbed.Need(t, "bwrap")
 	for kind, first := range map[sandbox.Kind]string{
 		sandbox.Bubblewrap: "bwrap\n", // the first process of a namespace
 		sandbox.Landlock:   "",        // other processes cannot be seen
@@ -168,7 +178,7 @@ func TestWorkspaceAnywhere(t *testing.T) {
 		if err := errors.Join(os.Mkdir(filepath.Join(dir, "ws"), 0o755), os.Symlink(dir, link)); err != nil {
 			t.Fatal(err)
 		}
-		for _, kind := range kinds {
+		for _, kind := range kinds(t) {
 			for _, at := range []string{dir + "/ws", link + "/ws"} {
 				ws := open(t, sandbox.Options{Dir: at, Kind: kind})
 				var out strings.Builder

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -66,6 +67,7 @@ func personHome(t *testing.T) string {
 // TestNoSecretsOfToolchains holds that commands find the toolchains of a home directory
 // and none of the secrets in it, with and without a network.
 func TestNoSecretsOfToolchains(t *testing.T) {
+	testbed.Need(t, "bwrap")
 	home := personHome(t)
 	for _, kind := range []Kind{Bubblewrap, Landlock} {
 		for _, network := range []Network{NoNetwork, AllNetwork} {

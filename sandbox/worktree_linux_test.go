@@ -18,7 +18,7 @@ import (
 // the repository that the worktree is of, whatever it tries; what it commits comes to
 // its branch.
 func TestAWorktreeInTheSandbox(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range kinds(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			top := t.TempDir()

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal/journaltest"
 	"github.com/openmanus-go/openmanus/store"
 )
@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 		play(role)
 		return
 	}
-	leaktest.Main(m)
+	testbed.Main(m)
 }
 
 func TestDBIsAJournal(t *testing.T) {

@@ -16,20 +16,20 @@ import (
 // not a moment later: its locks are free.
 func TestGivenUpCallsReturnAfterTheKilling(t *testing.T) {
 	const command = "(setsid flock lock sleep 1000 &); while flock -n lock true; do :; done; echo ready; sleep 1000"
-	for name, open := range map[string]func(ws workspace.Workspace) (openmanus.Tool, map[string]any){
-		"bash": func(ws workspace.Workspace) (openmanus.Tool, map[string]any) {
+	for name, open := range map[string]func(t *testing.T, ws workspace.Workspace) (openmanus.Tool, map[string]any){
+		"bash": func(t *testing.T, ws workspace.Workspace) (openmanus.Tool, map[string]any) {
 			return newBash(t, ws), map[string]any{"command": command}
 		},
-		"python": func(ws workspace.Workspace) (openmanus.Tool, map[string]any) {
+		"python": func(t *testing.T, ws workspace.Workspace) (openmanus.Tool, map[string]any) {
 			return newPython(t, ws), map[string]any{"code": "import os\nos.system('" + command + "')"}
 		},
-		"python, kept": func(ws workspace.Workspace) (openmanus.Tool, map[string]any) {
+		"python, kept": func(t *testing.T, ws workspace.Workspace) (openmanus.Tool, map[string]any) {
 			return newPython(t, ws), map[string]any{"code": "import os\nos.system('" + command + "')", "keep_state": true}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ws := newProcWorkspace(t)
-			tool, in := open(ws)
+			tool, in := open(t, ws)
 			f, err := os.Create(filepath.Join(ws.Dir(), "lock"))
 			if err != nil {
 				t.Fatal(err)

@@ -17,20 +17,29 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // systemPython is the interpreter of the tests: Debian's, which has the
 // matplotlib that make deps installs (apt-get install python3-matplotlib).
-const systemPython = "/usr/bin/python3"
+const systemPython = testbed.Python
 
 // TestPython plays the sessions in testdata/python, see playProcs.
 func TestPython(t *testing.T) {
 	playProcs(t, "testdata/python", func(t *testing.T, ws workspace.Workspace) openmanus.Tool { return newPython(t, ws) })
 }
 
+// newPython returns a tool whose interpreter is there.
 func newPython(t testing.TB, ws workspace.Workspace) *Python {
+	t.Helper()
+	testbed.Need(t, systemPython)
+	return maybePython(t, ws)
+}
+
+// maybePython returns a tool whose interpreter may not be there.
+func maybePython(t testing.TB, ws workspace.Workspace) *Python {
 	p := NewPython(ws)
 	p.patience = patience
 	p.Interpreter = []string{systemPython}
@@ -103,6 +112,7 @@ except ImportError:
 `
 
 func TestPythonFigures(t *testing.T) {
+	testbed.Need(t, "matplotlib")
 	tests := []struct {
 		name, code, text string
 		images           int
@@ -327,7 +337,7 @@ func TestPythonWithoutPython(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, keep %v", tt.name, keep), func(t *testing.T) {
 				ws := newProcWorkspace(t)
 				ws.Env = []string{"PATH=" + t.TempDir()}
-				p := newPython(t, ws)
+				p := maybePython(t, ws)
 				p.Interpreter = tt.interpreter
 				_, err := runProc(t, p, map[string]any{"code": "print(1)", "keep_state": keep}, nil)
 				if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "there is no Python 3 here") {
@@ -358,7 +368,7 @@ func TestPythonByItsOtherName(t *testing.T) {
 }
 
 func TestPythonBadArguments(t *testing.T) {
-	p := newPython(t, newProcWorkspace(t))
+	p := maybePython(t, newProcWorkspace(t))
 	for want, in := range map[string]map[string]any{
 		"no code":   {"code": " \n"},
 		"more than": {"code": strings.Repeat("#", pythonMaxCode+1)},
@@ -372,6 +382,7 @@ func TestPythonBadArguments(t *testing.T) {
 // If the program that drives a kept interpreter is killed, its relay ends what
 // the interpreter runs.
 func TestPythonScriptEndsEverythingWhenItsDriverIsGone(t *testing.T) {
+	testbed.Need(t, testbed.Python)
 	ws := newProcWorkspace(t)
 	l := newLife(t, ws, "alive")
 	args := pythonArgs([]string{systemPython}, "keep")

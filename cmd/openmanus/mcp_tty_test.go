@@ -5,6 +5,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 const (
@@ -51,6 +53,7 @@ func TestPersonRefusesAServer(t *testing.T) {
 }
 
 func TestTheQuestionOfAServerNamesTheSandbox(t *testing.T) {
+	testbed.Need(t, "bwrap")
 	dir := write(t, "s", lookOnce, "mcp.json", foundServer)
 	t.Setenv("OPENMANUS_MCP_SANDBOX", "true")
 	s := sit(t, dir, "run", "--sandbox", "auto", "--model", "scripted:s", "look")

@@ -4,13 +4,17 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 var pictures = flag.Bool("pictures", false, "keep the pictures of the page in docs/pictures")
@@ -99,15 +103,11 @@ func visitWith(t *testing.T, file, dir string, s *serving) {
 	if err == nil {
 		_, err = os.Stat(filepath.Join(modules, "node_modules", "playwright-core"))
 	}
+	testbed.Need(t, "node")
 	chromium, lookErr := exec.LookPath("chromium")
 	node, nodeErr := exec.LookPath("node")
-	for _, err := range []error{err, lookErr, nodeErr} {
-		if err != nil && os.Getenv("CI") != "" {
-			t.Fatalf("make deps installs what this needs: %v", err)
-		}
-		if err != nil {
-			t.Skipf("make deps installs what this needs: %v", err)
-		}
+	if err := errors.Join(err, lookErr, nodeErr); err != nil {
+		testbed.Lacks(t, fmt.Errorf("make deps installs what this needs: %w", err))
 	}
 	link, err := os.ReadFile(filepath.Join(dir, "link"))
 	if err != nil {

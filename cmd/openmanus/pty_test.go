@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // A sitting is the program with a person in front of it: a pseudo-terminal.
@@ -362,6 +364,7 @@ Done with it.
 // A person allows a command with the network for the session: this very command, and no
 // other. "all" is no answer.
 func TestPersonAllowsTheNetwork(t *testing.T) {
+	testbed.Need(t, "bwrap")
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no sandbox here")
 	}

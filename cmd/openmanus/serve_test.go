@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // A serving is a running openmanus serve.
@@ -176,14 +178,7 @@ func TestServeIsKilled(t *testing.T) {
 
 // The lines of docs/api.md do what they say.
 func TestTaskInTenLines(t *testing.T) {
-	for _, tool := range []string{"curl", "jq"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatalf("make deps installs %s: %v", tool, err)
-			}
-			t.Skipf("make deps installs %s: %v", tool, err)
-		}
-	}
+	testbed.Need(t, "curl", "jq")
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "api.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,11 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // A person at the terminal reads what an act on a page does. One answer covers a
 // whole form, and no other site; and what has changed since is not clicked.
 func TestPersonAllowsASite(t *testing.T) {
+	testbed.Need(t, "chromium")
 	var mu sync.Mutex
 	var sent []string
 	swap, swapped := make(chan bool), make(chan bool)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // runIn runs the binary in a directory of its own, with the settings of the
@@ -31,6 +33,7 @@ func runIn(t *testing.T, dir string, args ...string) (string, error) {
 // A form in a closed shadow root in a frame of another origin is filled in by
 // openmanus run, and what the page then says is reported.
 func TestRunFillsInAForm(t *testing.T) {
+	testbed.Need(t, "bwrap", "chromium")
 	var url, other string
 	mux := http.NewServeMux()
 	page := func(path string, body func() string) {
@@ -79,6 +82,7 @@ The page says: Order 4711 for Ann, large.
 
 // An address of this machine is not opened unless the configuration allows it.
 func TestRunReachesNoPrivateAddress(t *testing.T) {
+	testbed.Need(t, "bwrap", "chromium")
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
 	defer s.Close()
 	dir := t.TempDir()
@@ -106,6 +110,7 @@ It is refused.
 // OpenManus' proxy for the browser is refused by name, not passed over: traffic
 // that was meant to go through it does not go out otherwise.
 func TestRunRefusesAProxy(t *testing.T) {
+	testbed.Need(t, "bwrap", "chromium")
 	dir := t.TempDir()
 	script := `Tries.
 
@@ -126,6 +131,7 @@ It is refused.
 
 // PDF and Office files of the web are read, and quotations from them checked.
 func TestWebDocuments(t *testing.T) {
+	testbed.Need(t, "bwrap", "chromium")
 	s := httptest.NewServer(http.FileServer(http.Dir("../../data/document/testdata")))
 	defer s.Close()
 	dir := t.TempDir()
@@ -161,6 +167,7 @@ All read.
 
 // A piece of research writes a report; a false quotation is caught on the way.
 func TestResearch(t *testing.T) {
+	testbed.Need(t, "bwrap", "chromium")
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<title>The tower</title><p>The tower is 330 metres high.</p>")
@@ -205,6 +212,7 @@ It is 330 m high: see report.md.
 // session, also in a browser and in a child session; one that they did not name is
 // refused.
 func TestRunReachesTheServersOfThePerson(t *testing.T) {
+	testbed.Need(t, "chromium")
 	serve := func(text string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")

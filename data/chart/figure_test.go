@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 func TestFloats(t *testing.T) {
@@ -152,12 +154,10 @@ func TestScriptData(t *testing.T) {
 // with figure.js in Node. Each option is compared as JSON, so functions do not
 // count; -update writes them.
 func TestOption(t *testing.T) {
+	testbed.Need(t, "node")
 	node, err := exec.LookPath("node")
 	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("scripts/deps asks for Node:", err)
-		}
-		t.Skip("without Node")
+		t.Fatal(err)
 	}
 	const file = "testdata/option.txtar"
 	a, err := txtar.ParseFile(file)

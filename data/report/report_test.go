@@ -14,11 +14,11 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/openmanus-go/openmanus/data/chart"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 const spec = `{"kind":"bar","title":"Sold <b>","x":{"kind":0,"labels":["a"]},"y":{"kind":1},"series":[{"name":"v","x":[0],"y":[5]}]}`
 

@@ -1,5 +1,13 @@
 package main
 
+import (
+	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
+)
+
+func TestMain(m *testing.M) { testbed.Main(m) }
+
 func Example() {
 	main()
 	// Output:

@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main() // parts of a sandbox are this program again
-	os.Exit(m.Run())
+	testbed.Main(m)
 }
 
 func Example() {

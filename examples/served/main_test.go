@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	os.Exit(m.Run())
+	testbed.Main(m)
 }
 
 // The example serves its agent, which works in the sandbox, and the page.

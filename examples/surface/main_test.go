@@ -5,7 +5,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
+
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func Example() {
 	if err := talk(context.Background(), strings.NewReader("y\n"), os.Stdout); err != nil {

@@ -19,12 +19,12 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	wire "github.com/openmanus-go/openmanus/internal/a2awire"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // A far is an agent elsewhere whose answers a test writes.
 type far struct {

@@ -15,10 +15,10 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func all(string) string { return "" }
 

@@ -20,13 +20,13 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/store/postgres"
 	"github.com/openmanus-go/openmanus/store/s3"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // planScript is a plan of six steps of which each makes three lines of a file, and a last
 // one that puts them together.

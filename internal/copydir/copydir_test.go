@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // put writes files into a new directory: "-> x" is a link to x, "+x y" a
 // program, and a name that ends in / a directory.

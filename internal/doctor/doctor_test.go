@@ -20,13 +20,13 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
 var update = flag.Bool("update", false, "write what was found into testdata")
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // A fake is a machine as an archive in testdata describes it, a thing on each
 // line of its file "machine":

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
@@ -40,7 +39,7 @@ func TestTenThousandSessionsBegunAndCancelledLeaveNothingBehind(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if err := leaktest.Find(others); err != nil { // waits for what is on its way out
+	if err := testbed.Leaks(others); err != nil { // waits for what is on its way out
 		t.Error(err)
 	}
 }

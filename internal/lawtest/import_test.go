@@ -96,7 +96,7 @@ var vocabularies = []floor{
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/localaddr", not: []string{"net/http", "os", "os/exec"}},
 	{pkg: "internal/protected", not: []string{"net", "net/http", "os", "os/exec"}},
-	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
+	{pkg: "internal/testbed", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
 	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
 	{pkg: "internal/records", may: map[string]string{
 		"go.yaml.in/yaml/v3": "reads JSON, YAML and what Python prints",

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // The syntax of the tables: each section is an entry, each of its lines begins with
@@ -147,6 +149,11 @@ func TestMain(m *testing.M) {
 		serveMCP(dir)
 		return
 	}
+	testbed.Main(testbed.Func(func() int { return play(m) }))
+}
+
+// play makes the program and the workspace, and runs the tests.
+func play(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "obedient")
 	if err == nil {
 		binary, template = filepath.Join(dir, "openmanus"), filepath.Join(dir, "template")
@@ -154,11 +161,10 @@ func TestMain(m *testing.M) {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	defer os.RemoveAll(dir)
+	return m.Run()
 }
 
 func prepare() error {

@@ -192,6 +192,7 @@ func TestTwins(t *testing.T) {
 // TestWork does a day of ordinary work. No task asks more than its table says, and
 // every command works as it did. By default one task in six runs.
 func TestWork(t *testing.T) {
+	testbed.Need(t, "python3")
 	var list []*trial
 	commands := 0
 	for i, task := range readTable(t, "work.txtar") {

@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func TestOpen(t *testing.T) {
 	data, err := os.ReadFile("../../data/document/testdata/message.msg")

@@ -26,7 +26,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/tools/txtar"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // A task is a file testdata/NAME.txtar. The text before the first section says what the
@@ -110,6 +110,11 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	testbed.Main(testbed.Func(func() int { return build(m) }))
+}
+
+// build makes the program, and runs the tests.
+func build(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "tasks")
 	if err == nil {
 		binary = filepath.Join(dir, "openmanus")
@@ -124,15 +129,10 @@ func TestMain(m *testing.M) {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	if err := leaktest.Find(); code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	defer os.RemoveAll(dir)
+	return m.Run()
 }
 
 // TestTasks plays the tasks, and compares what they needed with their budgets.
@@ -140,6 +140,7 @@ func TestTasks(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the tasks are for a machine with bubblewrap")
 	}
+	testbed.Need(t, "bwrap", testbed.Python)
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no tasks", err)
@@ -156,12 +157,9 @@ func TestTasks(t *testing.T) {
 			t.Run(task.name, func(t *testing.T) {
 				t.Parallel()
 				for _, program := range task.orders["needs"] {
-					if _, err := exec.LookPath(strings.ReplaceAll(program, "$ROOT", root)); err != nil {
-						rows[i].left = "there is no " + program
-						if os.Getenv("CI") != "" {
-							t.Fatal(rows[i].left)
-						}
-						t.Skip(rows[i].left)
+					if err := testbed.Runs(strings.ReplaceAll(program, "$ROOT", root)); err != nil {
+						rows[i].left = program + " does not run"
+						testbed.Lacks(t, err)
 					}
 				}
 				begin := time.Now()

@@ -235,13 +235,12 @@ func (j *judge) shows(want []string) ([]string, bool) {
 // xterm has xterm.js play the log and compare its screens.
 func (j *judge) xterm(t *testing.T) {
 	t.Helper()
+	if !testbed.Has(t, "node") { // then xterm.js does not judge
+		return
+	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Log("xterm.js did not judge: ", err)
-		return
+		t.Fatal(err)
 	}
 	log := filepath.Join(t.TempDir(), "log.json")
 	data, err := json.Marshal(j.log)

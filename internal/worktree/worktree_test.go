@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // sh runs a script in a new directory, as a person would, and returns the directory.
 func sh(t *testing.T, script string) string {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/journal/trace"
 	"github.com/openmanus-go/openmanus/llm"
@@ -25,7 +25,7 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // A request is the part of an OTLP request that the tests check.
 type request struct {

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/anthropic"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func open(client *http.Client) llm.Model {
 	return anthropic.New(anthropic.Options{Model: "claude-opus-4-5", BaseURL: "http://model.test", Key: "sk-ant-test-0123456789", HTTPClient: client})

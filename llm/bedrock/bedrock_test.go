@@ -15,13 +15,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"golang.org/x/tools/txtar"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/bedrock"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 const claude = "us.anthropic.claude-opus-4-5-20251101-v1:0"
 

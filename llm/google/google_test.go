@@ -5,13 +5,13 @@ import (
 	"os"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/google"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func open(client *http.Client) llm.Model {
 	return google.New(google.Options{Model: "gemini-2.5-pro", BaseURL: "http://model.test", Key: "AIza-test-0123456789", HTTPClient: client})

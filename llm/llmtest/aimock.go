@@ -38,6 +38,9 @@ func findAimock() (node, script string, err error) {
 	if err != nil {
 		node, err = exec.LookPath("node")
 	}
+	if err == nil {
+		err = exec.Command(node, "--version").Run() // it may be a shim without a Node behind it
+	}
 	return node, script, err
 }
 

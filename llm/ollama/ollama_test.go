@@ -5,13 +5,13 @@ import (
 	"os"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/llm/ollama"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func open(client *http.Client) llm.Model {
 	return ollama.New(ollama.Options{Model: "qwen3", BaseURL: "http://model.test/v1", Window: 32768, HTTPClient: client})

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	leaktest.Main(m)
+	testbed.Main(m)
 }
 
 // one parses an attempt and makes it without a sandbox.
@@ -28,6 +28,7 @@ func one(t *testing.T, text string) Result {
 // TestBreaches holds that whatever an attempt can reach is reported: without a
 // sandbox each of these gets through.
 func TestBreaches(t *testing.T) {
+	testbed.Need(t, testbed.Python)
 	for _, test := range []struct{ name, text, want string }{
 		{"nothing", "-- inside.sh --\ntrue\n", ""},
 		{"it says so", "-- inside.sh --\necho REACHED the end\n", "REACHED the end"},
@@ -66,9 +67,26 @@ func TestBreaches(t *testing.T) {
 	}
 }
 
+// TestNobodyCommits holds that attempts can commit, inside and outside, where the person
+// has no name in git.
+func TestNobodyCommits(t *testing.T) {
+	testbed.Need(t, testbed.Python)
+	t.Setenv("HOME", t.TempDir())
+	const commit = "git init -q repo && cd repo && git commit -q --allow-empty -m x && "
+	for _, text := range []string{
+		"-- inside.sh --\n" + commit + "echo REACHED a commit\n",
+		"-- outside.py --\nif subprocess.run('cd ' + WS + ' && " + commit + "true', shell=True).returncode == 0:\n    reached('a commit')\n",
+	} {
+		if r := one(t, text); r.Fault != nil || r.Breach == nil {
+			t.Errorf("%s: breach %v, fault %v", text, r.Breach, r.Fault)
+		}
+	}
+}
+
 // TestBrokenScripts holds that a script that does not do its work is a fault,
 // and never counts as held.
 func TestBrokenScripts(t *testing.T) {
+	testbed.Need(t, testbed.Python)
 	for _, test := range []struct{ name, text, want string }{
 		{"shell syntax", "-- inside.sh --\nif\n", "Syntax error"},
 		{"it ends early", "-- inside.sh --\nexit 0\n", "could not be made"},

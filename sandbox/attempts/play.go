@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -37,6 +38,10 @@ type reply struct {
 	Error   string
 	Refused bool // the sandbox cannot be had with these options
 }
+
+// committer are the variables of scripts, inside and outside, by which git commits where
+// the person has not said who they are: an attempt that cannot commit tries nothing.
+var committer = []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org"}
 
 // play runs the scripts.
 func (t *trial) play() error {
@@ -65,8 +70,8 @@ func (t *trial) judge(text string) error {
 func (t *trial) playOutside() error {
 	cmd := exec.CommandContext(t.ctx, python, "-ISc", library("outside.py"),
 		t.parts["shared outside.py"]+t.parts["outside.py"])
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TOP=" + t.top,
-		"CANARY=" + t.canary, "KIND=" + string(t.o.Kind)}
+	cmd.Env = append(slices.Clone(committer), "PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME"), "TOP="+t.top,
+		"CANARY="+t.canary, "KIND="+string(t.o.Kind))
 	stderr := new(bytes.Buffer)
 	cmd.Stderr = stderr
 	stdin, inErr := cmd.StdinPipe()
@@ -180,7 +185,7 @@ func (t *trial) start(r request) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	c := &command{cancel: cancel, ended: make(chan struct{}), wrote: make(chan struct{}, 1)}
 	t.cmd = c
-	env := append(r.Env, "OUT="+t.out, "NAME="+filepath.Base(t.top), fmt.Sprint("RUNNER=", os.Getpid()))
+	env := append(slices.Concat(committer, r.Env), "OUT="+t.out, "NAME="+filepath.Base(t.top), fmt.Sprint("RUNNER=", os.Getpid()))
 	go func() {
 		defer close(c.ended)
 		defer cancel()

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/internal/pgtest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/store/postgres"
 )
 
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	leaktest.Main(m)
+	testbed.Main(m)
 }
 
 // manySessions is how many TestStoppedProcess has: OPENMANUS_STOPPED_SESSIONS in place of 100.

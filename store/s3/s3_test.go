@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/internal/s3test"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/store/s3"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func open(t *testing.T, url string, o s3.Options) *s3.Bucket {
 	t.Helper()

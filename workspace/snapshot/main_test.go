@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // The test program is also the child that TestKilled kills.
@@ -13,5 +13,5 @@ func TestMain(m *testing.M) {
 		child()
 		return
 	}
-	leaktest.Main(m)
+	testbed.Main(m)
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/bedrock/internal/converse"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // Whatever a conversation holds: a body that is JSON, in which the roles
 // alternate, and that does not depend on what was kept; or an error.

@@ -3,14 +3,14 @@ package gemini_test
 import (
 	"testing"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/google/internal/gemini"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func FuzzBody(f *testing.F) {
 	e := &gemini.Encoder{Model: "m"}

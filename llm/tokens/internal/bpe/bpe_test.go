@@ -10,10 +10,10 @@ import (
 
 	"github.com/tiktoken-go/tokenizer/codec"
 
-	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // Both vocabularies, each beside the library's.
 var both = []struct {

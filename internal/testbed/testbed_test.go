@@ -1,4 +1,4 @@
-package leaktest
+package testbed
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-func TestFindWaitsForGoroutinesToEnd(t *testing.T) {
+func TestLeaksWaitsForGoroutinesToEnd(t *testing.T) {
 	others := goleak.IgnoreCurrent()
 	end := make(chan struct{})
 	go func() { <-end }()
@@ -17,7 +17,7 @@ func TestFindWaitsForGoroutinesToEnd(t *testing.T) {
 		t.Error("a leaked goroutine was not found")
 	}
 	time.AfterFunc(time.Second, func() { close(end) }) // later than goleak waits
-	if err := Find(others); err != nil {
+	if err := Leaks(others); err != nil {
 		t.Error(err)
 	}
 }
