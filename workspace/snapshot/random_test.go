@@ -60,7 +60,11 @@ func (a *actor) act() {
 		a.root.Rename(n, to)
 		a.below(to)
 	case 7:
-		a.root.Chmod(n, []fs.FileMode{0o644, 0o755, 0o600, 0o444}[a.r.IntN(4)])
+		mode := []fs.FileMode{0o644, 0o755, 0o600, 0o444}[a.r.IntN(4)]
+		if info, err := a.root.Lstat(n); err == nil && info.IsDir() && os.Geteuid() != 0 {
+			mode |= 0o700 // the test looks into it, which only root can without
+		}
+		a.root.Chmod(n, mode)
 	case 8:
 		a.root.MkdirAll(dir, 0o755)
 		a.root.Symlink("target"+strconv.Itoa(a.r.IntN(3)), n)
@@ -227,7 +231,10 @@ func newHistory(t testing.TB, seed uint64, sessionMay, personMay []string) *hist
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { root.Close() })
+	t.Cleanup(func() {
+		root.Close()
+		_ = exec.Command("chmod", "-R", "u+rwx", dir).Run() // for the removal of the directory
+	})
 	blobs := new(journal.Memory)
 	tracker, err := NewTracker(root, blobs, Options{})
 	if err != nil {
