@@ -68,11 +68,15 @@ func do(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	work := filepath.Join(dir, "work")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return err
+	}
 	variables := map[string]string{"PARROT_API_KEY": "a-key-of-the-parrot", "PATH": os.Getenv("PATH")}
 	env := host.Env{Dir: dir, Lookup: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}
 	cfg, err := env.Load(config.Sources{
 		Providers: append(providers.All(), &parrot), // the one line
-		Flags:     map[string]string{"model": "parrot/polly", "data-dir": filepath.Join(dir, "data"), "workspace": dir},
+		Flags:     map[string]string{"model": "parrot/polly", "data-dir": filepath.Join(dir, "data"), "workspace": work},
 	})
 	if err != nil {
 		return err
