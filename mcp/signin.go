@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -249,12 +250,15 @@ func (s *signer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	const done = "Done. You can close this page.\n"
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(done)))
+	io.WriteString(w, done)
+	_ = http.NewResponseController(w).Flush() // first: a sign-in that fails closes this server, and all connections
 	select {
 	case got <- q:
 	default: // the browser came back before
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	io.WriteString(w, "Done. You can close this page.\n")
 }
 
 // signInTime is how long a person may take to sign in.
