@@ -93,7 +93,11 @@ func (o *office) open(t *testing.T, security string) (addr string, roots *tls.Co
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(l) }) // it ends when it is closed
-	t.Cleanup(func() { _ = s.Close(); serving.Wait() })
+	t.Cleanup(func() {
+		_ = s.Close()
+		_ = l.Close() // which s does not know yet, if the test ends before Serve has begun
+		serving.Wait()
+	})
 	return l.Addr().String(), &tls.Config{RootCAs: pool}
 }
 
