@@ -27,7 +27,7 @@ func TestAgentDojo(t *testing.T) {
 	var asked, reached, unnamed []string
 	debug, all := os.Getenv("DOJO") != "", os.Getenv("DOJO") == "all"
 	for i, c := range corpus.Cases {
-		if c.Attack() && !all && !testbed.Drawn(i, 10*testbed.Slower) {
+		if c.Attack() && !all && !testbed.Drawn(i, 10) {
 			continue // make agentdojo looks at all of them
 		}
 		qs := dojoQuestions(t, corpus.Tools[c.Suite], c)
