@@ -24,7 +24,7 @@ import (
 )
 
 // childEnv is what a child gets as JSON: an order.
-const childEnv = "OPENMANUS_SNAPSHOT_CHILD"
+const childEnv = "SNAPSHOT_TEST_CHILD"
 
 // An order tells a child to undo a step.
 type order struct {

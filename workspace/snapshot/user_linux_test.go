@@ -11,7 +11,7 @@ import (
 )
 
 // userEnv is the directory that TestAsAnOrdinaryUser made for the tests that run as one.
-const userEnv = "OPENMANUS_SNAPSHOT_USER"
+const userEnv = "SNAPSHOT_TEST_USER"
 
 // Permissions mean nothing for root, so root runs the tests about them again as someone
 // else.
