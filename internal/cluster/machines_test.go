@@ -96,12 +96,14 @@ address = %q
 	return f
 }
 
-// startTemporal starts Temporal, with fairness between users.
+// startTemporal starts Temporal with what deploy/compose.yaml sets: fairness between users,
+// and one partition, since Temporal is fair only within each.
 func (f *fleet) startTemporal() {
 	f.t.Helper()
 	f.server = f.run("temporal", false, temporalBinary(f.t), "server", "start-dev", "--headless", "--ip", "127.0.0.1",
 		"--port", f.temporal[strings.LastIndexByte(f.temporal, ':')+1:], "--db-filename", filepath.Join(f.dir, "temporal.db"), "--log-level", "error",
-		"--dynamic-config-value", "matching.useNewMatcher=true", "--dynamic-config-value", "matching.enableFairness=true")
+		"--dynamic-config-value", "matching.useNewMatcher=true", "--dynamic-config-value", "matching.enableFairness=true",
+		"--dynamic-config-value", "matching.numTaskqueueReadPartitions=1", "--dynamic-config-value", "matching.numTaskqueueWritePartitions=1")
 	f.waits("Temporal", func() bool {
 		c, err := net.Dial("tcp", f.temporal)
 		if err == nil {
