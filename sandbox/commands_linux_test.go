@@ -50,7 +50,7 @@ func TestOrdinaryCommandsWork(t *testing.T) {
 			if err := os.CopyFS(inside, os.DirFS(cache)); err != nil {
 				t.Fatal(err)
 			}
-			ws := open(t, sandbox.Options{Dir: dir, Kind: kind, Env: []string{"GOCACHE=" + inside}})
+			ws := open(t, sandbox.Options{Dir: dir, Kind: kind, Env: goEnv(inside)})
 			defer ws.Close()
 			for _, line := range linesOf(commands) {
 				var out strings.Builder
@@ -111,6 +111,12 @@ func goCache(t *testing.T) string {
 		}
 	}
 	return cache
+}
+
+// goEnv returns what makes Go use a copy of goCache: what was compiled with other flags it
+// would not find there.
+func goEnv(cache string) []string {
+	return []string{"GOCACHE=" + cache, "GOFLAGS=" + os.Getenv("GOFLAGS")}
 }
 
 // linesOf are the lines that are neither empty nor comments.

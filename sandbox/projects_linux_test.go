@@ -168,7 +168,7 @@ func (r *project) compare(t *testing.T, rows []projectRow) {
 	}
 	env := []string{"CARGO_TERM_COLOR=never", "NODE_PATH=" + os.Getenv("NODE_PATH")}
 	if r.cache != "" {
-		env = append(env, "GOCACHE="+filepath.Join(r.ws, ".cache-of-go"))
+		env = append(env, goEnv(filepath.Join(r.ws, ".cache-of-go"))...)
 	}
 	got := make(map[sandbox.Kind][]string)
 	for _, kind := range kinds(t) {
