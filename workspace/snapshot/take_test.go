@@ -1,3 +1,5 @@
+//go:build unix
+
 package snapshot
 
 import (
@@ -15,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
@@ -150,7 +154,7 @@ func TestEverythingOfAFileComesBack(t *testing.T) {
 	p.write("old", "of last year")
 	when := time.Date(2024, 2, 29, 12, 0, 0, 7, time.UTC)
 	os.Chtimes(filepath.Join(p.dir, "old"), when, when)
-	attrs := syscall.Setxattr(filepath.Join(p.dir, "old"), "user.origin", []byte("https://example.org"), 0) == nil
+	attrs := unix.Setxattr(filepath.Join(p.dir, "old"), "user.origin", []byte("https://example.org"), 0) == nil
 	os.Symlink("nowhere", filepath.Join(p.dir, "broken"))
 	os.Mkdir(filepath.Join(p.dir, "empty"), 0o700)
 	before := p.take()
@@ -173,7 +177,7 @@ func TestEverythingOfAFileComesBack(t *testing.T) {
 	}
 	if attrs {
 		value := make([]byte, 100)
-		n, err := syscall.Getxattr(filepath.Join(p.dir, "old"), "user.origin", value)
+		n, err := unix.Getxattr(filepath.Join(p.dir, "old"), "user.origin", value)
 		if err != nil || string(value[:n]) != "https://example.org" {
 			t.Errorf("attribute %q, %v", value[:max(n, 0)], err)
 		}
