@@ -48,6 +48,9 @@ func (s *State) asked(e Asked) {
 	switch {
 	case e.Kind == AskRuling && c.Ruled == nil:
 		c.Ruling, c.Hints, c.Asking = &e, e.Hints, true
+		if e.ChangedBy == "" {
+			s.ranAs(c, e.Input)
+		}
 	case e.Kind != AskRuling && c.Running && e.N == c.AskCount():
 		c.Questions = append(c.Questions, e)
 		c.Asking, c.Running = true, false
@@ -78,6 +81,9 @@ func (s *State) ruled(e Ruled) {
 	if c.Ruling == nil {
 		c.Hints = e.Hints
 	}
+	if c.Ruling == nil && e.By == ByGate && e.ChangedBy == "" {
+		s.ranAs(c, e.Input)
+	}
 	if e.Allow && s.holdsBack(c) {
 		s.giveUp(c, s.heldBack())
 		return
@@ -91,6 +97,24 @@ func (s *State) ruled(e Ruled) {
 			reason += ": " + e.Reason
 		}
 		c.Done = new(FailedCall(c.ID, reason))
+	}
+}
+
+// ranAs notes the repaired arguments of a call, if there are any, in what the model has
+// said. The model reads its call as it runs: some servers refuse a conversation with
+// arguments that are no JSON.
+func (s *State) ranAs(c *CallState, repaired string) {
+	i := len(s.Said) - 1
+	if i < 0 || repaired == "" {
+		return
+	}
+	for k, p := range s.Said[i].Parts {
+		if said, ok := p.(llm.Call); ok && said.ID == c.ID && said.Name == c.Name {
+			said.Ran = repaired
+			s.Said = slices.Clone(s.Said) // requests under way, and moments, share the old ones
+			s.Said[i].Parts = slices.Clone(s.Said[i].Parts)
+			s.Said[i].Parts[k] = said
+		}
 	}
 }
 

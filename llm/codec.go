@@ -93,7 +93,7 @@ func (w wirePart) part() Part {
 	case "blob":
 		return Blob{w.MIME, w.Name, w.Data, w.View}
 	case "call":
-		return Call{w.ID, w.Name, join(w.Input, w.Input64), w.Opaque, w.By}
+		return Call{ID: w.ID, Name: w.Name, Input: join(w.Input, w.Input64), Opaque: w.Opaque, By: w.By}
 	default:
 		return Result{w.ID, w.Parts, w.IsError}
 	}

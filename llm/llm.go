@@ -9,8 +9,8 @@
 //	})
 //
 // Behaviour is added by functions from Model to Model: [Retry], [Failover],
-// [Watchdog] and [Deadline] deal with failures, [PromptTools] and [ReadImages]
-// make up for what a model lacks. Adapters for providers are in the packages
+// [Watchdog] and [Deadline] deal with failures, [PromptTools], [ReadImages] and
+// [SpareImages] make up for what a model lacks. Adapters for providers are in the packages
 // below this one, and llm/providers lists them.
 package llm
 
@@ -78,6 +78,10 @@ type Call struct {
 	Input  string // the arguments exactly as the model wrote them, which may be no JSON
 	Opaque json.RawMessage
 	By     string
+
+	// Ran is the repaired arguments with which the call ran, in place of Input, or "".
+	// Models read them. They are not part of the JSON: see [Parts].
+	Ran string
 }
 
 // A Result is the result of the [Call] with the same ID.
@@ -103,7 +107,8 @@ func (Call) part()     {}
 func (Result) part()   {}
 func (Unknown) part()  {}
 
-// Parts is a list of parts. Its JSON is an array of objects with a type.
+// Parts is a list of parts. Its JSON is an array of objects with a type, and has all
+// that a model has written; [Call].Ran is no part of that.
 type Parts []Part
 
 // Say returns a message of one text part.
@@ -240,7 +245,8 @@ type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
-// A Delta is the next fragment of a reply.
+// A Delta is the next fragment of a reply. The zero Delta is a sign of life: the
+// provider is at work, and has nothing to say yet.
 type Delta struct {
 	// Part is the index in the reply of the part that Piece extends, or of
 	// a new part: at most one past the last.
@@ -262,6 +268,11 @@ type Delta struct {
 	// By names the model that writes from here on, if it is not the one that was
 	// asked: see [Failover].
 	By string
+}
+
+// idle reports whether d is a sign of life, and nothing else.
+func (d Delta) idle() bool {
+	return d.Piece == nil && !d.Reset && d.Stop == "" && d.Usage == nil && d.Aside == nil && d.By == ""
 }
 
 // An Aside is what a model used that was asked on the way to a reply: to read an

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -119,7 +120,7 @@ func asText(messages []Message, i int) Message {
 // tellCall returns an earlier call as text, in the notation that the instructions
 // ask for.
 func tellCall(c Call) string {
-	input := strings.TrimSpace(c.Input)
+	input := strings.TrimSpace(cmp.Or(c.Ran, c.Input))
 	if input == "" {
 		input = "{}"
 	}
@@ -172,6 +173,9 @@ type promptedReply struct {
 
 // add takes the next delta. It reports whether the consumer continues.
 func (r *promptedReply) add(d Delta) bool {
+	if d.idle() {
+		return r.yield(d, nil)
+	}
 	if d.Reset {
 		*r = promptedReply{tools: r.tools, yield: r.yield}
 		if !r.yield(Delta{Reset: true}, nil) {

@@ -68,8 +68,8 @@ func (r *Reply) extend(i int, piece Part) error {
 		}
 	case Call:
 		if was, ok := parts[i].(Call); ok {
-			parts[i] = Call{cmp.Or(p.ID, was.ID), cmp.Or(p.Name, was.Name), r.longer(i, was.Input, p.Input),
-				or(p.Opaque, was.Opaque), cmp.Or(p.By, was.By)}
+			parts[i] = Call{ID: cmp.Or(p.ID, was.ID), Name: cmp.Or(p.Name, was.Name), Input: r.longer(i, was.Input, p.Input),
+				Opaque: or(p.Opaque, was.Opaque), By: cmp.Or(p.By, was.By)}
 			return nil
 		}
 	}

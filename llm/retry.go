@@ -96,7 +96,7 @@ func attemptOnce(ctx context.Context, m Model, req *Request, yield func(Delta, e
 		if err != nil {
 			return some, stopped, err
 		}
-		some = true
+		some = some || !d.idle()
 		stopped = stopped || d.Stop != ""
 		if !yield(d, nil) {
 			return some, true, nil

@@ -9,8 +9,8 @@ import (
 )
 
 // Watchdog returns a Model with an idle timeout: it ends a request to m with an
-// [Error] of kind [Timeout] if no fragment arrives for idle, which is above 0. The
-// time that the consumer takes for a fragment does not count.
+// [Error] of kind [Timeout] if no fragment and no sign of life arrives for idle, which
+// is above 0. The time that the consumer takes for a fragment does not count.
 func Watchdog(m Model, idle time.Duration) Model {
 	return &timed{model: m, limit: idle, idle: true, late: fmt.Sprintf("the model sent nothing for %v", idle)}
 }

@@ -214,8 +214,12 @@ func TestArgumentsAreCheckedBeforeAToolRuns(t *testing.T) {
 			if !strings.Contains(text, c.want) || isErr != (c.ran == "") || strings.Join(got, "") != c.ran {
 				t.Errorf("ran with %q; the model reads %q, want %q", got, text, c.want)
 			}
-			if m.asked()[1].Messages[1].Calls()[0].Input != c.input {
+			said := m.asked()[1].Messages[1].Calls()[0]
+			if said.Input != c.input {
 				t.Error("the model's own words were changed in the record")
+			}
+			if repaired := c.ran != c.input && c.ran != ""; repaired && said.Ran != c.ran || !repaired && said.Ran != "" {
+				t.Errorf("the model reads that it ran with %q", said.Ran)
 			}
 		})
 	}

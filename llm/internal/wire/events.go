@@ -14,11 +14,14 @@ import (
 const maxReply = 256 << 20
 
 // Events yields the data of each event of a response. A response that is one JSON
-// value, not a stream, is one event. A consumer may keep the data.
+// value, not a stream, is one event. A consumer may keep the data. No data at all is a
+// sign of life: a comment, an event without data, or an empty line, by which servers and
+// what stands before them keep a connection open while the model works.
 func Events(body io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		r := bufio.NewReader(Limit(body))
-		switch first, err := begin(r); {
+		switch first, err := begin(r, func() bool { return yield(nil, nil) }); {
+		case err == errUnheard:
 		case err == io.EOF:
 			yield(nil, &llm.Error{Kind: llm.Protocol, Err: errors.New("the response is empty")})
 		case err != nil:
@@ -39,8 +42,8 @@ func Events(body io.Reader) iter.Seq2[[]byte, error] {
 const maxLine = 32 << 20
 
 // stream yields the data of the events of an event stream: the lines that begin
-// with "data:", joined, up to an empty line or the end. Other fields and
-// comments are skipped. See
+// with "data:", joined, up to an empty line or the end. For a comment, and for an
+// event without data, it yields none. Other fields are skipped. See
 // https://html.spec.whatwg.org/multipage/server-sent-events.html.
 func stream(r io.Reader, yield func([]byte, error) bool) {
 	lines := bufio.NewScanner(r)
@@ -50,7 +53,7 @@ func stream(r io.Reader, yield func([]byte, error) bool) {
 	event := func() bool { // ends an event, and reports whether to continue
 		text := bytes.TrimSpace(data)
 		data = nil
-		return len(text) == 0 || yield(text, nil)
+		return yield(text, nil)
 	}
 	for lines.Scan() {
 		value, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
@@ -59,11 +62,14 @@ func stream(r io.Reader, yield func([]byte, error) bool) {
 			data = append(append(data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
 		case len(lines.Bytes()) == 0 && !event():
 			return
+		case bytes.HasPrefix(lines.Bytes(), []byte(":")) && !yield(nil, nil):
+			return
 		}
 	}
 	switch err := lines.Err(); {
-	case err == nil:
+	case err == nil && len(data) > 0:
 		event()
+	case err == nil:
 	case errors.Is(err, bufio.ErrTooLong):
 		yield(nil, Wrongf("the stream holds an event of more than %d MiB", maxLine>>20))
 	default:
@@ -95,9 +101,12 @@ func (s *lineSplitter) split(data []byte, atEOF bool) (advance int, line []byte,
 	return skipped, nil, nil
 }
 
+// errUnheard is the error of begin if nobody wants to know more.
+var errUnheard = errors.New("unheard")
+
 // begin skips a byte order mark and white space, and returns the first byte
-// of what follows, which is not read.
-func begin(r *bufio.Reader) (byte, error) {
+// of what follows, which is not read. It calls alive for each line that it skips.
+func begin(r *bufio.Reader, alive func() bool) (byte, error) {
 	if b, err := r.Peek(1); err == nil && b[0] == 0xEF {
 		r.Discard(3)
 	}
@@ -109,6 +118,9 @@ func begin(r *bufio.Reader) (byte, error) {
 		switch b[0] {
 		case ' ', '\t', '\r', '\n':
 			r.Discard(1)
+			if b[0] == '\n' && !alive() {
+				return 0, errUnheard
+			}
 		default:
 			return b[0], nil
 		}

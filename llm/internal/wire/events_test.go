@@ -79,7 +79,9 @@ func events(r io.Reader) (all []string, err error) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, string(data))
+		if len(data) > 0 { // not only a sign of life
+			all = append(all, string(data))
+		}
 	}
 	return all, nil
 }

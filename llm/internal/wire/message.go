@@ -1,9 +1,13 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -89,17 +93,54 @@ func ResultText(texts []string, failed bool) string {
 	return s
 }
 
-// CallInput returns the input of a call as a JSON object. Text that is none goes
-// into an object, as Anthropic's documentation recommends.
-func CallInput(text string) json.RawMessage {
-	trimmed := strings.TrimSpace(text)
+// CallInput returns the arguments of a call as a JSON object, which every format sends:
+// servers refuse a conversation with arguments that they cannot parse, and with it
+// all that follows. They are those with which it ran. Text that is no object goes into
+// one, as Anthropic's documentation recommends.
+func CallInput(c llm.Call) json.RawMessage {
+	text := cmp.Or(c.Ran, c.Input)
+	trimmed := strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
 	switch {
 	case trimmed == "":
 		return json.RawMessage("{}")
 	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
-		return json.RawMessage(trimmed)
+		return paired(json.RawMessage(trimmed))
 	}
 	return MustJSON(map[string]string{"INVALID_JSON": text})
+}
+
+// paired returns JSON without halves of surrogate pairs among its escapes, which Go
+// reads and other servers refuse.
+func paired(data json.RawMessage) json.RawMessage {
+	unit := func(i int) rune { // the UTF-16 unit that is escaped at i; -1: none is
+		if i+6 > len(data) || data[i] != '\\' || data[i+1] != 'u' {
+			return -1
+		}
+		n, err := strconv.ParseUint(string(data[i+2:i+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(n)
+	}
+	var out json.RawMessage
+	from := 0 // what is before is in out
+	for i := 0; i < len(data); i++ {
+		switch r := unit(i); {
+		case data[i] != '\\':
+		case !utf16.IsSurrogate(r):
+			i++
+		case utf16.DecodeRune(r, unit(i+6)) != unicode.ReplacementChar:
+			i += 11
+		default:
+			out = append(append(out, data[from:i]...), `\ufffd`...)
+			from = i + 6
+			i += 5
+		}
+	}
+	if from == 0 {
+		return data
+	}
+	return append(out, data[from:]...)
 }
 
 // Seal returns s as the Opaque of a part, which goes back to the provider with it;

@@ -25,20 +25,26 @@ type Reply[Event any] interface {
 	Ended() (ended, over bool)
 	// Last returns the last delta, or the error of a reply that is incomplete.
 	Last() (llm.Delta, error)
-	// Heard reports whether the consumer still wants deltas.
-	Heard() bool
+	// Live yields a sign of life, if no delta was yielded since it was called last.
+	// It reports whether the consumer still wants deltas.
+	Live() bool
 }
 
 // Read passes events to r, and returns what a [Reader] does. Errors after the end
 // of the reply do no harm.
 func Read[Event any](events iter.Seq2[Event, error], r Reply[Event], finished func()) (last llm.Delta, heard bool, err error) {
 	for e, err := range events {
-		if err == nil {
+		data, framed := any(e).([]byte)
+		idle := framed && len(data) == 0 && err == nil // see [Events]
+		if err == nil && !idle {
 			err = r.Add(e)
 		}
 		ended, over := r.Ended()
-		if !r.Heard() {
+		if !r.Live() {
 			return llm.Delta{}, false, nil
+		}
+		if idle {
+			continue
 		}
 		if err != nil && !ended {
 			return llm.Delta{}, true, err
@@ -59,11 +65,19 @@ type Voice struct {
 	Yield   func(llm.Delta, error) bool
 	parts   int // the number of parts that have begun
 	kind    reflect.Type
+	said    bool // a delta, since Live was called
 	unheard bool
 }
 
-// Heard reports whether the consumer still wants deltas.
-func (v *Voice) Heard() bool { return !v.unheard }
+// Live yields a sign of life, if no delta was yielded since it was called last. It
+// reports whether the consumer still wants deltas.
+func (v *Voice) Live() bool {
+	if !v.said {
+		v.unheard = v.unheard || !v.Yield(llm.Delta{}, nil)
+	}
+	v.said = false
+	return !v.unheard
+}
 
 // Part begins a part and returns its index.
 func (v *Voice) Part() int {
@@ -73,6 +87,7 @@ func (v *Voice) Part() int {
 
 // Say yields a fragment of a part that has begun.
 func (v *Voice) Say(part int, p llm.Part) {
+	v.said = true
 	v.unheard = v.unheard || !v.Yield(llm.Delta{Part: part, Piece: p}, nil)
 }
 

@@ -98,7 +98,7 @@ func (m *Encoder) replied(parts llm.Parts) (all []part, err error) {
 				all = append(all, part{Text: p.Text, Thought: true, Signature: sig})
 			}
 		case llm.Call:
-			c := part{Call: &call{p.Name, wire.CallInput(p.Input)}, Signature: m.signature(p.Opaque, p.By)}
+			c := part{Call: &call{p.Name, wire.CallInput(p)}, Signature: m.signature(p.Opaque, p.By)}
 			if first && c.Signature == "" && m.Thinking == Level {
 				c.Signature = foreign
 			}

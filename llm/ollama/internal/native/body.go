@@ -140,7 +140,7 @@ func (m *Encoder) replied(parts llm.Parts) ([]message, error) {
 			}
 		case llm.Call:
 			var c call
-			c.Function.Name, c.Function.Args = p.Name, wire.CallInput(p.Input)
+			c.Function.Name, c.Function.Args = p.Name, wire.CallInput(p)
 			w.Calls = append(w.Calls, c)
 		case llm.Unknown:
 		default:

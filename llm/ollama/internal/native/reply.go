@@ -43,7 +43,10 @@ func lines(body io.Reader) iter.Seq2[[]byte, error] {
 		none := true
 		for s.Scan() {
 			line := bytes.TrimSpace(bytes.TrimPrefix(s.Bytes(), []byte("\xef\xbb\xbf")))
-			if len(line) == 0 {
+			if len(line) == 0 { // a sign of life
+				if !yield(nil, nil) {
+					return
+				}
 				continue
 			}
 			none = false

@@ -76,10 +76,7 @@ func (m *Encoder) replied(parts llm.Parts) (items []item, err error) {
 				items = append(items, item{Type: "reasoning", ID: s.ID, Summary: &summary, Encrypted: s.Encrypted})
 			}
 		case llm.Call:
-			input := cmp.Or(strings.TrimSpace(p.Input), "{}")
-			if input == strings.TrimSpace(p.Input) {
-				input = p.Input
-			}
+			input := string(wire.CallInput(p))
 			items = append(items, item{Type: "function_call", CallID: wire.CallID(p.ID), Name: p.Name, Arguments: &input})
 			last = len(items)
 		case llm.Unknown:
