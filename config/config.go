@@ -111,6 +111,8 @@ type LLM struct {
 	MaxInputTokens int    // of a session
 	Temperature    *float64
 	Effort         string
+	Thoughts       string        // "auto" or "", "none", or the field that reasoning goes back in
+	StreamOptions  *bool         // nil: they are sent
 	IdleTimeout    time.Duration // the longest silence within a reply; 0: the default; below 0: no limit
 	Timeout        time.Duration // of a whole reply; 0 or below: no limit
 	Fallback       string        // the model that is asked when this one fails: a name as for [Config.Model]

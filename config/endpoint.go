@@ -54,6 +54,7 @@ func (c *Config) ask(name string, at Source) endpoint {
 	s := c.llm()
 	if !c.sharesEndpoint(name) {
 		s.base, s.key, s.keyEnv, s.APIType, s.APIVersion, s.API = Setting{}, Setting{}, Setting{}, "", "", ""
+		s.Thoughts, s.StreamOptions = "", nil
 		if c.LLM.Model != "" { // else they are for whatever model is asked for
 			s.region, s.project = Setting{}, Setting{}
 		}
@@ -106,6 +107,7 @@ func (c *Config) profile(name string) endpoint {
 	s.APIVersion = or(own.APIVersion, s.APIVersion)
 	s.MaxTokens, s.MaxInputTokens = or(own.MaxTokens, s.MaxTokens), or(own.MaxInputTokens, s.MaxInputTokens)
 	s.Temperature = or(own.Temperature, s.Temperature)
+	s.Thoughts, s.StreamOptions = or(own.Thoughts, s.Thoughts), or(own.StreamOptions, s.StreamOptions)
 	s.IdleTimeout, s.Timeout, s.Fallback = or(own.IdleTimeout, s.IdleTimeout), or(own.Timeout, s.Timeout), own.Fallback
 	return s
 }

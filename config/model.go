@@ -31,6 +31,9 @@ type Model struct {
 	Region  string // of the cloud, likewise
 	SignIn  bool   // the cloud's own credentials may be sent to the endpoint
 
+	Thoughts      string // see [LLM]
+	StreamOptions *bool
+
 	Settings       llm.Settings
 	MaxInputTokens int           // see [Config.Limits]
 	IdleTimeout    time.Duration // see [LLM]
@@ -63,7 +66,7 @@ func (m Model) Address() string { return provider.WithoutPassword(m.BaseURL) }
 func (m Model) Open() (llm.Model, error) {
 	o := provider.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), API: m.API, Region: m.Region,
 		Version: m.Version, SignIn: m.SignIn, Window: m.Info.Window, Output: m.Info.Output, Reasoning: m.Info.Reasoning,
-		Hint: m.hint}
+		Thoughts: m.Thoughts, NoStreamOptions: m.StreamOptions != nil && !*m.StreamOptions, Hint: m.hint}
 	if m.KeyAt.From == Environment {
 		o.KeyFrom = m.KeyAt.Name
 	}
@@ -200,7 +203,7 @@ func (c *Config) Choose(list func(baseURL string) ([]string, error)) (Model, err
 
 // model makes a Model of an endpoint. Each step fills in its part of m.
 func (c *Config) model(s endpoint) (Model, error) {
-	m := Model{Profile: s.profile, MaxInputTokens: s.MaxInputTokens, IdleTimeout: s.IdleTimeout, Timeout: s.Timeout, Fallback: s.Fallback,
+	m := Model{Profile: s.profile, Thoughts: s.Thoughts, StreamOptions: s.StreamOptions, MaxInputTokens: s.MaxInputTokens, IdleTimeout: s.IdleTimeout, Timeout: s.Timeout, Fallback: s.Fallback,
 		Settings: llm.Settings{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Effort: s.Effort}}
 	if s.model.Text == "" {
 		if err := c.unnamed(&s, &m); err != nil {

@@ -41,6 +41,7 @@ var kinds = []kind{
 	{id: "path", name: "path", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
 	// The rules for an address depend on its use: see [loader.checkURL].
 	{id: "url", name: "URL", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
+	{id: "thoughts", name: "auto, none or a field", want: "text", sample: `"auto"`, types: "string", parse: fromText(parseThoughts)},
 	{id: "origin", name: "URL of a server", want: "text", sample: `"https://example.org"`, types: "string", parse: fromText(parseOrigin)},
 	{id: "secret", name: "secret", want: "text", sample: `""`, types: "string", parse: fromText(parseKey)},
 	{id: "count", name: "whole number", want: "a whole number", sample: "1000", types: "int",
@@ -123,6 +124,19 @@ func (k kind) text(v any) string {
 		return string(data)
 	}
 	return fmt.Sprint(v)
+}
+
+// fieldName matches the name of a field of JSON.
+var fieldName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`) })
+
+// parseThoughts reads how reasoning goes back: a word, or the name of a field that no
+// message has otherwise.
+func parseThoughts(s string) (any, error) {
+	taken := []string{"role", "content", "tool_calls", "tool_call_id", "name", "function_call", "refusal", "audio"}
+	if !fieldName().MatchString(s) || slices.Contains(taken, s) {
+		return nil, errors.New(`allowed: auto, none, or the name of a field beside those of every message, such as reasoning_content`)
+	}
+	return s, nil
 }
 
 // fromText makes a parser of any value of one of texts.

@@ -50,9 +50,13 @@ type Options struct {
 
 	Reasoning *bool // whether it takes max_completion_tokens and no temperature; nil: known from its name
 	PDF       bool  // the endpoint takes PDF files; not needed for OpenAI's own
-	Thoughts  bool  // the endpoint wants the reasoning_content that it sent back, as DeepSeek does
 	NoUsage   bool  // the endpoint refuses stream_options
 	Summaries bool  // ask Responses for summaries of the reasoning, which only verified organizations get
+
+	// Thoughts says how reasoning goes back to the model that wrote it in Chat
+	// Completions: "" or "auto", in the fields in which it came; "none", not at
+	// all; any other word is the one field that it goes into.
+	Thoughts string
 
 	// Hint, if not nil, returns a sentence for errors of a kind, which only the
 	// caller can write, such as where the key came from.

@@ -26,5 +26,6 @@ func Provider() *provider.Provider {
 
 // From returns the options that o stands for, at its base URL and with its key.
 func From(o provider.Options) Options {
-	return Options{Model: o.Model, API: o.API, BaseURL: o.BaseURL, Key: o.Key, Reasoning: o.Reasoning, Hint: o.Hint}
+	return Options{Model: o.Model, API: o.API, BaseURL: o.BaseURL, Key: o.Key, Reasoning: o.Reasoning,
+		Thoughts: o.Thoughts, NoUsage: o.NoStreamOptions, Hint: o.Hint}
 }

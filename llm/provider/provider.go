@@ -131,6 +131,9 @@ type Options struct {
 	Output    int   // tokens of a reply, at most; 0: not known
 	Reasoning *bool // whether it is a reasoning model; nil: not known
 
+	Thoughts        string // how reasoning goes back in Chat Completions: "" or "auto", "none", or a field
+	NoStreamOptions bool   // stream_options are not sent
+
 	// Hint returns a sentence for errors of a kind that only the configuration
 	// can tell, such as where the key came from. Nil: there is none.
 	Hint func(llm.Kind) string

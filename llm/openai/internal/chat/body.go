@@ -6,7 +6,7 @@
 // arguments of a call as an object in place of a string, put thinking into
 // reasoning_content, reasoning, or between tags in the text, and report errors in
 // the middle of a stream. All of that is read; nothing but OpenAI's format is sent,
-// except where an [Encoder] says that a server needs it.
+// except what a server gave with a reply and wants back: see [Encoder.Thoughts].
 package chat
 
 import (
@@ -21,8 +21,11 @@ type Encoder struct {
 	Reasons  bool // takes max_completion_tokens, and no temperature
 	ShortIDs bool // accepts only ids of nine letters and digits
 	PDF      bool // takes PDF files
-	Thoughts bool // needs its reasoning_content back
 	NoUsage  bool // refuses stream_options
+
+	// Thoughts says how the model's reasoning goes back to it: Auto or "", under the
+	// names under which it came; None, not at all; or the name of the one field.
+	Thoughts string
 }
 
 // Head implements [wire.Format].

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -16,8 +17,17 @@ type wireMessage struct {
 	Role       string     `json:"role"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	Content    any        `json:"content"` // a string, []wirePart, or null beside calls
-	Reasoning  string     `json:"reasoning_content,omitempty"`
 	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
+
+	extra  extra
+	tagged string // reasoning for the content
+	field  string // and for the one field of [Encoder.Thoughts]
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (w wireMessage) MarshalJSON() ([]byte, error) {
+	type plain wireMessage
+	return w.extra.splice(wire.MustJSON(plain(w))), nil
 }
 
 // A wirePart is a part of a message's content.
@@ -44,12 +54,28 @@ type wireCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
 	Function wireFunction `json:"function"`
+
+	extra extra
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (w wireCall) MarshalJSON() ([]byte, error) {
+	type plain wireCall
+	return w.extra.splice(wire.MustJSON(plain(w))), nil
 }
 
 // A wireFunction is the function of a call. Its arguments are a string.
 type wireFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
+
+	extra extra
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (w wireFunction) MarshalJSON() ([]byte, error) {
+	type plain wireFunction
+	return w.extra.splice(wire.MustJSON(plain(w))), nil
 }
 
 // Message implements [wire.Format].
@@ -97,24 +123,26 @@ func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 		case llm.Text:
 			text.WriteString(p.Text)
 		case llm.Thinking:
-			if m.Thoughts && p.By == m.Model {
-				w.Reasoning += p.Text
-			}
+			m.think(&w, p)
 		case llm.Call:
-			input := p.Input
-			if strings.TrimSpace(input) == "" {
-				input = "{}"
-			}
-			w.ToolCalls = append(w.ToolCalls, wireCall{m.callID(p.ID), "function", wireFunction{p.Name, input}})
+			w.ToolCalls = append(w.ToolCalls, m.call(p))
 		case llm.Unknown:
 		default:
 			return nil, wire.Misplaced("the assistant", p)
 		}
 	}
-	if text.Len() > 0 {
-		w.Content = text.String()
-	} else if len(w.ToolCalls) == 0 {
+	if text.Len() == 0 && len(w.ToolCalls) == 0 {
 		return nil, nil
+	}
+	if m.names() && len(w.ToolCalls) > 0 && w.extra == nil {
+		w.extra = extra{m.Thoughts: json.RawMessage(`" "`)} // Kimi refuses a call without, and an empty text
+	}
+	content := text.String()
+	if w.tagged != "" {
+		content = opening + "\n" + w.tagged + closing + "\n\n" + content
+	}
+	if content != "" {
+		w.Content = content
 	}
 	return []wireMessage{w}, nil
 }

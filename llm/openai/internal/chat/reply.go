@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,19 +29,51 @@ type chunk struct {
 type message struct {
 	Content   prose      `json:"content"`
 	Refusal   string     `json:"refusal"`
-	Thoughts  prose      `json:"reasoning_content"`
-	Reasoning prose      `json:"reasoning"` // the same, elsewhere
 	ToolCalls []callPart `json:"tool_calls"`
+
+	thought string // reasoning between tags
+	extra   extra
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *message) UnmarshalJSON(data []byte) error {
+	type plain message
+	err := json.Unmarshal(data, (*plain)(m))
+	m.extra = extraOf(data)
+	return err
 }
 
 // A callPart is a fragment of a call, or a whole call.
 type callPart struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name      string    `json:"name"`
-		Arguments arguments `json:"arguments"`
-	} `json:"function"`
+	Index    *int     `json:"index"`
+	ID       string   `json:"id"`
+	Function function `json:"function"`
+
+	extra extra
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *callPart) UnmarshalJSON(data []byte) error {
+	type plain callPart
+	err := json.Unmarshal(data, (*plain)(c))
+	c.extra = extraOf(data)
+	return err
+}
+
+// A function is the function of a call.
+type function struct {
+	Name      string    `json:"name"`
+	Arguments arguments `json:"arguments"`
+
+	extra extra
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (f *function) UnmarshalJSON(data []byte) error {
+	type plain function
+	err := json.Unmarshal(data, (*plain)(f))
+	f.extra = extraOf(data)
+	return err
 }
 
 // prose is text: a string, or a list of parts with text.
@@ -54,11 +85,13 @@ func (p *prose) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, (*string)(p))
 	}
 	var parts []struct {
-		Text string `json:"text"`
+		Text     string `json:"text"`
+		Summary  string `json:"summary"`  // in reasoning_details
+		Thinking string `json:"thinking"` // in thinking_blocks
 	}
 	err := json.Unmarshal(data, &parts)
 	for _, part := range parts {
-		*p += prose(part.Text)
+		*p += prose(part.Text + part.Summary + part.Thinking)
 	}
 	return err
 }
@@ -114,6 +147,10 @@ type reply struct {
 	thinking int // the index of the part with the thinking; -1: there is none yet
 	calls    []*call
 	tags     tags
+	thoughts strings.Builder // the text of the thinking
+	tagged   bool            // some of it stood between tags
+	extra    collector
+	sealed   bool // the fields of the server so far were yielded
 
 	finish  string // why it ended; "" until it has
 	refused bool
@@ -128,6 +165,8 @@ type call struct {
 	id    string
 	name  string
 	begun bool // its arguments
+
+	extra, function collector
 }
 
 // Read is a [wire.Reader].
@@ -161,15 +200,15 @@ func (r *reply) Add(data []byte) error {
 			continue
 		}
 		if m := choice.Delta; m != nil {
-			r.say(m)
+			r.say(m, false)
 		} else if m := choice.Message; m != nil {
 			for i := range m.ToolCalls { // which are whole
 				m.ToolCalls[i].Index = &i
 			}
-			r.say(m)
+			r.say(m, true)
 		}
 		if choice.Finish != "" && r.tags.held != "" {
-			r.say(r.tags.rest())
+			r.say(r.tags.rest(), false)
 		}
 		if stop, _ := ending(choice.Finish); choice.Finish != "" && (r.finish == "" || !stop.Whole()) {
 			r.finish = choice.Finish
@@ -178,18 +217,44 @@ func (r *reply) Add(data []byte) error {
 	if r.finish == "" {
 		return wire.ErrorBeside(data)
 	}
+	if !r.sealed {
+		r.seal()
+	}
 	return nil
 }
 
-// say yields the text and the thinking of a delta.
-func (r *reply) say(m *message) {
-	if thought := cmp.Or(string(m.Thoughts), string(m.Reasoning)); thought != "" {
-		r.Say(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
+// seal yields the fields of the server with the parts to which they belong. Those of
+// a chunk after the last one count, too.
+func (r *reply) seal() {
+	r.sealed = true
+	if r.thinking >= 0 || !r.extra.silent() || r.extra.texts != nil && len(r.calls) > 0 {
+		own := r.extra.seal(r.thoughts.String())
+		if r.tagged {
+			own.Text = append(own.Text, tagged)
+		}
+		if opaque := own.opaque(); opaque != nil {
+			r.Say(r.at(&r.thinking), llm.Thinking{Opaque: opaque, By: r.model})
+		}
 	}
-	thought, text := r.tags.split(string(m.Content))
-	if thought != "" {
-		r.Say(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
+	for _, c := range r.calls {
+		if opaque := (sealed{Fields: c.extra.all(), Function: c.function.all()}).opaque(); opaque != nil {
+			r.Say(c.part, llm.Call{Opaque: opaque, By: r.model})
+		}
 	}
+}
+
+// say yields the text and the thinking of a delta, or of a whole message.
+func (r *reply) say(m *message, whole bool) {
+	r.sealed = false
+	r.extra.add(m.extra, whole)
+	between, text := r.tags.split(string(m.Content))
+	for _, thought := range []string{m.extra.thought(), m.thought, between} {
+		if thought != "" {
+			r.thoughts.WriteString(thought)
+			r.Say(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
+		}
+	}
+	r.tagged = r.tagged || between != "" || m.thought != ""
 	for _, s := range []string{text, m.Refusal} {
 		if s != "" {
 			r.Say(r.at(&r.text), llm.Text{Text: s})
@@ -197,9 +262,11 @@ func (r *reply) say(m *message) {
 	}
 	r.refused = r.refused || m.Refusal != ""
 	for _, t := range m.ToolCalls {
-		if part, piece, news := r.call(t); news {
-			r.Say(part, piece)
+		c, piece, news := r.call(t)
+		if c.extra.add(t.extra, whole); news {
+			r.Say(c.part, piece)
 		}
+		c.function.add(t.Function.extra, whole)
 	}
 }
 
@@ -211,10 +278,10 @@ func (r *reply) at(part *int) int {
 	return *part
 }
 
-// call returns the index of the part that a fragment of a call extends, and what it
-// adds; nothing if it adds nothing.
-func (r *reply) call(t callPart) (part int, piece llm.Call, news bool) {
-	c := r.find(t)
+// call returns the call that a fragment extends, and what it adds; news is false if
+// it adds nothing.
+func (r *reply) call(t callPart) (c *call, piece llm.Call, news bool) {
+	c = r.find(t)
 	if c == nil {
 		c, news = &call{part: r.Part(), index: t.Index}, true
 		r.calls = append(r.calls, c)
@@ -231,7 +298,7 @@ func (r *reply) call(t callPart) (part int, piece llm.Call, news bool) {
 		piece.Name = c.name
 	}
 	c.begun = c.begun || piece.Input != ""
-	return c.part, piece, news || piece.Input != "" || piece.ID != "" || piece.Name != ""
+	return c, piece, news || piece.Input != "" || piece.ID != "" || piece.Name != ""
 }
 
 // find returns the call that a fragment continues; nil if it begins a call. An index

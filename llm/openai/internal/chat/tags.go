@@ -49,7 +49,7 @@ func (t *tags) rest() *message {
 	held := prose(t.held)
 	t.held = ""
 	if t.state == 1 {
-		return &message{Thoughts: held}
+		return &message{thought: string(held)}
 	}
 	t.state = 2
 	return &message{Content: held}
