@@ -96,6 +96,7 @@ type Host struct {
 	merging       sync.Mutex   // copies of workspaces are merged one at a time
 	browsers      atomic.Int32 // that run
 	limiters      sync.Map     // limiterName → *llm.Limiter
+	seen          sync.Map     // limiterName and model → *llm.Seen
 	wrongEndpoint atomic.Bool
 
 	servers serverClients // of MCP

@@ -109,30 +109,43 @@ func (h *Host) fallbacks(m config.Model) (others []config.Model, err error) {
 }
 
 // capable returns model with what it is known to lack made up for: tool calls
-// are written as text, and images are described by the model of [llm.vision].
+// are written as text, and images are described by the model of [llm.vision]. So are
+// those that its provider refuses, or else they are left out.
 func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	not := func(can *bool) bool { return can != nil && !*can }
 	if not(m.Info.Tools) {
 		model = llm.PromptTools(model)
 	}
-	if !not(m.Info.Vision) {
-		return model
+	reader, counter, name := h.eye(m)
+	if not(m.Info.Vision) {
+		return llm.ReadImages(model, reader, counter, name)
 	}
+	seen, _ := h.seen.LoadOrStore(limiterName(m)+" "+m.String(), new(llm.Seen))
+	return llm.SpareImages(model, reader, counter, name, seen.(*llm.Seen), func(err error) {
+		if h.OnRetry != nil {
+			h.OnRetry(fmt.Errorf("%w; it is asked again without images", err), 0)
+		}
+	})
+}
+
+// eye returns the model of [llm.vision], which reads images to m, with the counter of
+// its tokens and its name; none if there is none.
+func (h *Host) eye(m config.Model) (llm.Model, llm.Counter, string) {
 	if m.Profile == "vision" || !slices.Contains(h.Config.ProfileNames(), "vision") {
-		return llm.ReadImages(model, nil, nil, "")
+		return nil, nil, ""
 	}
 	eye, err := h.Config.Model("vision")
 	switch {
 	case err != nil: // reported when an image is to be read
-		return llm.ReadImages(model, broken{err}, nil, "vision")
-	case not(eye.Info.Vision) && !eye.Provider.Script: // [models.scripted] describes all scripts at once
-		return llm.ReadImages(model, broken{fmt.Errorf("%s is known to see no images", eye)}, nil, eye.String())
+		return broken{err}, nil, "vision"
+	case eye.Info.Vision != nil && !*eye.Info.Vision && !eye.Provider.Script: // [models.scripted] describes all scripts at once
+		return broken{fmt.Errorf("%s is known to see no images", eye)}, nil, eye.String()
 	}
 	reader, err := eye.Open()
 	if err != nil {
-		return llm.ReadImages(model, broken{err}, nil, eye.String())
+		return broken{err}, nil, eye.String()
 	}
-	return llm.ReadImages(model, llm.Retry(h.watched(reader), h.retry(0)), tokens.For(eye.Provider.Name, eye.Name), eye.String())
+	return llm.Retry(h.watched(reader), h.retry(0)), tokens.For(eye.Provider.Name, eye.Name), eye.String()
 }
 
 // watched returns a model that reports a wrong endpoint with

@@ -30,8 +30,18 @@ type Error struct {
 	Status     int           // of HTTP, if there was one
 	RetryAfter time.Duration // the wait that the provider asked for; 0: none
 	Permanent  bool          // another attempt cannot help, unlike with other errors of this Kind
+	Images     Images        // what is wrong with the images of the request; "": it is not about them
 	Err        error         // the cause, in words for people
 }
+
+// Images says why a provider refused a request that has images.
+type Images string
+
+// The reasons.
+const (
+	NoImages  Images = "none" // the model takes none
+	BadImages Images = "bad"  // some cannot be read, are too large or too many
+)
 
 // Error returns the text of the cause, with the HTTP status if there is one. The text may
 // come from a provider; show it as data.

@@ -2,7 +2,9 @@ package llm_test
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,4 +87,88 @@ type brokenModel struct{ err error }
 
 func (b brokenModel) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) { yield(llm.Delta{}, b.err) }
+}
+
+// A provider that refuses images is asked once more with words in their place, and not
+// shown again what it refused: neither in this conversation nor in another one.
+func TestSpareImages(t *testing.T) {
+	cat := llm.Blob{MIME: "image/png", Name: "cat.png", Data: []byte("cat")}
+	dog := llm.Blob{MIME: "image/png", Name: "dog.png", Data: []byte("dog")}
+	asks := func(images ...llm.Part) *llm.Request {
+		return &llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: append(llm.Parts{llm.Text{Text: "look"}}, images...)}}}
+	}
+	seenIn := func(req *llm.Request) (names string) {
+		for _, m := range req.Messages {
+			for _, p := range m.Parts {
+				if b, ok := p.(llm.Blob); ok {
+					names += b.Name + " "
+				}
+			}
+		}
+		return names
+	}
+	for _, c := range []struct {
+		name    string
+		refuses func(seen string) llm.Images // why it refuses a request with these images
+		wants   []string                     // the images of each request to it
+		says    string                       // in place of the cat, at last
+	}{
+		{"it takes none", func(seen string) llm.Images {
+			if seen != "" {
+				return llm.NoImages
+			}
+			return ""
+		}, []string{"cat.png ", "", "", ""}, `[Here is the image "cat.png". You cannot see it; another model, Argus, read it to you:`},
+		{"it cannot read one", func(seen string) llm.Images {
+			if strings.Contains(seen, "cat") {
+				return llm.BadImages
+			}
+			return ""
+		}, []string{"cat.png ", "", "dog.png ", "dog.png "}, `[Here is the image "cat.png", of type image/png. The provider of the model refuses it`},
+		{"it is about something else", func(string) llm.Images { return llm.BadImages }, []string{"cat.png ", "", "cat.png dog.png ", "", "cat.png dog.png ", ""}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var saw []string
+			var last *llm.Request
+			m := picky(func(req *llm.Request) llm.Images {
+				saw, last = append(saw, seenIn(req)), req
+				return c.refuses(seenIn(req))
+			})
+			argus := llmtest.Script(llmtest.Say("A cat."))
+			var seen llm.Seen
+			refusals := 0
+			memo := new(llm.Memo)
+			ask := func(req *llm.Request) {
+				req.Memo, req.Fixed = memo, len(req.Messages)
+				spare := llm.SpareImages(m, argus, nil, "Argus", &seen, func(error) { refusals++ })
+				if _, err := llm.Generate(t.Context(), spare, req); (err != nil) != (c.says == "") {
+					t.Fatal(err)
+				}
+			}
+			ask(asks(cat))
+			ask(asks(cat, dog))
+			memo = new(llm.Memo) // of another conversation
+			ask(asks(cat, dog))
+			if !slices.Equal(saw, c.wants) || refusals == 0 {
+				t.Errorf("it was shown %q, want %q; %d refusals", saw, c.wants, refusals)
+			}
+			if text := last.Messages[0].Text(); !strings.Contains(text, c.says) {
+				t.Errorf("it reads %q", text)
+			}
+		})
+	}
+}
+
+// A picky model says "ok", or refuses a request because of its images.
+type picky func(*llm.Request) llm.Images
+
+// Stream implements [llm.Model].
+func (p picky) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		if why := p(req); why != "" {
+			yield(llm.Delta{}, &llm.Error{Kind: llm.Protocol, Permanent: true, Status: 400, Images: why, Err: errors.New("no")})
+			return
+		}
+		yield(llm.Delta{Piece: llm.Text{Text: "ok"}, Stop: llm.End}, nil)
+	}
 }

@@ -179,6 +179,10 @@ var adapters = []floor{
 	{pkg: "llm/internal/wire", may: map[string]string{
 		module + "/llm":                 models,
 		"github.com/dustin/go-humanize": "sizes in errors, as people write them",
+		"golang.org/x/image/bmp":        "images are read before they are sent",
+		"golang.org/x/image/draw":       "those that are too large for a provider are made smaller",
+		"golang.org/x/image/tiff":       "as before",
+		"golang.org/x/image/webp":       "as before",
 	}},
 	{pkg: "llm/openai", may: map[string]string{
 		module + "/llm/provider":                  serves,

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"net/http"
 	"reflect"
@@ -22,6 +24,15 @@ var tools = []llm.ToolSpec{
 	{Name: "nothing"},
 }
 
+// picture is a PNG with so many pixels.
+func picture(width, height int) []byte {
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
 // conversation is n turns of everything that a conversation can hold.
 func conversation(n int) []llm.Message {
 	var ms []llm.Message
@@ -30,13 +41,13 @@ func conversation(n int) []llm.Message {
 		ms = append(ms,
 			llm.Message{Role: llm.User, Parts: llm.Parts{
 				llm.Text{Text: fmt.Sprintf("step %d: <b> & \u2028 é \xff", i)},
-				llm.Blob{MIME: "image/png", Name: "a.png", Data: []byte("\x89PNG\r\n\x1a\n" + id)},
+				llm.Blob{MIME: "image/png", Name: "a.png", Data: picture(i+1, 1)},
 				llm.Blob{MIME: "text/x-go", Name: "a.go", Data: []byte("package a\n")}}},
 			llm.Message{Role: llm.Assistant, Parts: llm.Parts{
 				llm.Thinking{Text: "hm", By: "m"},
 				llm.Call{ID: id, Name: "bash", Input: `{"command": "a && b > c`}}},
 			llm.Message{Role: llm.Tool, Parts: llm.Parts{llm.Result{ID: id, IsError: i%2 == 0, Parts: llm.Parts{
-				llm.Text{Text: "out"}, llm.Blob{MIME: "image/gif", Data: []byte("GIF89a")}}}}},
+				llm.Text{Text: "out"}, llm.Blob{MIME: "image/gif", Data: picture(1, i+1)}}}}},
 			llm.Say(llm.Assistant, ""), // says nothing: not sent
 			llm.Say(llm.Assistant, "done"),
 		)
@@ -61,7 +72,7 @@ func body(t testing.TB, m *openai.Model, req *llm.Request) []byte {
 // encoded anew, and each begins with all that was fixed in the one before.
 func TestBodyIsTheSameWithAndWithoutMemo(t *testing.T) {
 	for _, system := range []string{"You are <Manus>.", ""} {
-		for _, options := range []openai.Options{{Model: "gpt-4o"}, {Model: "o3"}, {Model: "m", Thoughts: true}, {Model: "mistral-large"}} {
+		for _, options := range []openai.Options{{Model: "gpt-4o"}, {Model: "o3"}, {Model: "m", Thoughts: "reasoning_content"}, {Model: "mistral-large"}} {
 			m := openai.New(options)
 			all := conversation(10)
 			memo := new(llm.Memo)
@@ -328,7 +339,13 @@ func TestMessages(t *testing.T) {
 		{"unknown parts are left out", openai.Options{}, llm.Message{Role: llm.Tool, Parts: parts(llm.Unknown{})}, `[]`},
 		{"no arguments are an empty object", openai.Options{}, llm.Message{Role: llm.Assistant, Parts: parts(llm.Call{ID: "a", Name: "f", Input: " "})},
 			`[{"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}]`},
-		{"thoughts go back to whom they came from", openai.Options{Thoughts: true},
+		{"a call without thoughts has the field", openai.Options{Thoughts: "reasoning_content"}, llm.Message{Role: llm.Assistant, Parts: parts(llm.Call{ID: "a", Name: "f"})},
+			`[{"role": "assistant", "reasoning_content": " ", "tool_calls": [{"id": "a"}]}]`},
+		{"thoughts of which nobody said how they came", openai.Options{}, llm.Message{Role: llm.Assistant, Parts: parts(llm.Thinking{Text: "a", By: "m"}, llm.Text{Text: "c"})},
+			`[{"role": "assistant", "content": "c", "reasoning_content": "<absent>"}]`},
+		{"a picture that is damaged", openai.Options{}, llm.Message{Role: llm.User, Parts: parts(llm.Blob{MIME: "image/png", Name: "a.png", Data: picture(9, 9)[:40]})},
+			`[{"content": "[the image \"a.png\" (image/png, 40 B) cannot be shown to you: it is damaged: unexpected EOF]"}]`},
+		{"thoughts go back to whom they came from", openai.Options{Thoughts: "reasoning_content"},
 			llm.Message{Role: llm.Assistant, Parts: parts(llm.Thinking{Text: "a", By: "m"}, llm.Thinking{Text: "b", By: "other"}, llm.Text{Text: "c"})},
 			`[{"role": "assistant", "content": "c", "reasoning_content": "a"}]`},
 		{"no output", openai.Options{}, llm.Message{Role: llm.Tool, Parts: parts(llm.Result{ID: "a"}, llm.Result{ID: "b", IsError: true})},

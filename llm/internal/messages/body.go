@@ -61,6 +61,9 @@ func (m *Encoder) Join(req *llm.Request, b wire.Body) (wire.Segments, error) {
 	return b.Marked(req.Messages, min(1, len(b.Fixed)), len("}]}"), []byte(marker)), nil // within the last block
 }
 
+// Sees implements [wire.Seer].
+func (m *Encoder) Sees() wire.Sees { return wire.Claude }
+
 // Head implements [wire.Format].
 func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	type tool struct {

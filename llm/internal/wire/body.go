@@ -58,7 +58,8 @@ type Format interface {
 	Head(req *llm.Request) ([]byte, error)
 	// Message returns messages[i], with a comma before each message that it
 	// becomes in the format; nothing, if there is nothing to send. It depends
-	// only on that message and those before it. No one changes the result.
+	// only on that message and those before it. No one changes the result. The
+	// images of messages[i] are those that the provider takes: see [Seer].
 	Message(messages []llm.Message, i int) ([]byte, error)
 	// Tail returns the body after the last message.
 	Tail(req *llm.Request) ([]byte, error)
@@ -181,7 +182,7 @@ func pieces(req *llm.Request, f Format) (Body, error) {
 		b.Fixed = k.text[:k.ends[fixed-1]:k.ends[fixed-1]]
 	}
 	for i := fixed; i < len(req.Messages); i++ {
-		m, err := f.Message(req.Messages, i)
+		m, err := f.Message(shown(f, req.Messages, i), i)
 		if err != nil {
 			return Body{}, Wrongf("message %d: %w", i+1, err)
 		}
@@ -195,7 +196,7 @@ func pieces(req *llm.Request, f Format) (Body, error) {
 // keep encodes those of the fixed messages that were not encoded before.
 func (k *kept) keep(f Format, fixed []llm.Message) error {
 	for i := len(k.ends); i < len(fixed); i++ {
-		b, err := f.Message(fixed, i)
+		b, err := f.Message(shown(f, fixed, i), i)
 		if err != nil {
 			return Wrongf("message %d: %w", i+1, err)
 		}

@@ -61,6 +61,8 @@ func (s said) refine(e *llm.Error) {
 		e.Kind = llm.Context
 	case has("insufficient_quota", "billing", "insufficient_balance") || e.Status == 402 || noCredit().MatchString(text):
 		e.Kind, e.Permanent = llm.RateLimit, true
+	case s.images(e.Status) != "":
+		e.Images, e.Kind, e.Permanent = s.images(e.Status), llm.Protocol, true
 	case has("model_not_found") || strings.Contains(text, "model identifier is invalid"): // the second is Bedrock's
 		e.Kind = llm.NoModel
 	case has("invalid_api_key", "api_key_invalid", "authentication_error"):
@@ -93,6 +95,45 @@ var tooLong = sync.OnceValue(func() *regexp.Regexp {
 		`request too large for .* tokens per min`,          // OpenAI: longer than a minute's allowance
 		`(input|prompt) (length|is|token count).* exceeds`, // GLM, Poolside, SGLang
 	}, "|"))
+})
+
+// images returns what the body of a refusal says of the images of a request; "" if
+// nothing. A server that is at fault itself has to say so in as many words.
+func (s said) images(status int) llm.Images {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return ""
+	}
+	text := strings.ToLower(s.text) + " " + s.codes
+	words := imageWords()
+	switch {
+	case words.textOnly.MatchString(text):
+		return llm.NoImages
+	case !words.image.MatchString(text):
+		return ""
+	case !words.format.MatchString(text) && words.unable.MatchString(text):
+		return llm.NoImages
+	case status < 500 || words.fault.MatchString(text):
+		return llm.BadImages
+	}
+	return ""
+}
+
+// imageWords returns what matches how servers refuse images.
+var imageWords = sync.OnceValue(func() (w struct{ image, textOnly, unable, format, fault *regexp.Regexp }) {
+	// a mention of images
+	w.image = regexp.MustCompile(`(\b|_)(images?|vision|multi-?modal|mmproj|pictures?)(\b|_)`)
+	// the model takes nothing but text: Groq, DeepSeek, GLM
+	w.textOnly = regexp.MustCompile("content.{0,40}(must be|should be|expected).{0,20}string|invalid type: sequence, expected a string|" +
+		"unknown variant .?image_url|content\\.type.{0,40}\\[.?text.?\\]")
+	// with such a mention: the model takes none. llama.cpp, OpenAI, Ollama, LM Studio, vLLM, OpenRouter, Bedrock, Google, xAI
+	w.unable = regexp.MustCompile(`(not|n't|never) (currently |yet |been )?(an? )?(support|enabled|allowed|accept|available|permitted|have|handle|include|multi|vision)|` +
+		`unsupported|no endpoints found that support|only supported by|(missing|without|no) (data required for |the )?(image|vision|mmproj)|at most 0 image|text[- ]only`)
+	// with such a mention: it is about the form of an image
+	w.format = regexp.MustCompile(`format|mime|media.type|file type|image type|unsupported.image\b|valid image`)
+	// with such a mention: it is about an image, though the server calls it its own fault
+	w.fault = regexp.MustCompile(`(process|decod|load|read|open|pars|identif|invalid|input|exceed|too (large|big|many)|corrupt|truncat|damaged)`)
+	return w
 })
 
 // noCredit matches how providers without a code for it say that no credit is left.

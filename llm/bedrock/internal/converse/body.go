@@ -40,6 +40,9 @@ func (m *Encoder) Join(req *llm.Request, b wire.Body) (wire.Segments, error) {
 	return b.Marked(req.Messages, 0, 0, []byte(","+point)), nil
 }
 
+// Sees implements [wire.Seer].
+func (m *Encoder) Sees() wire.Sees { return wire.Claude }
+
 // Head implements [wire.Format].
 func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	head := []byte{'{'}
