@@ -81,6 +81,17 @@ func (s *State) Elidable() []llm.Result {
 	return results
 }
 
+// ElidableNow returns the results that references replace when the provider has refused
+// a request as too large, whatever is known of its window: the oldest large ones, as
+// many as it takes to halve the request. The model may not have read some of them.
+func (s *State) ElidableNow() []llm.Result {
+	var results []llm.Result
+	for _, w := range s.largeResultsFor(s.Size() / 2) {
+		results = append(results, w.Result)
+	}
+	return results
+}
+
 // oldResults returns the oldest large results, as many as it takes to halve the
 // request, but none of the last two turns. It returns none if the gain is small.
 func (s *State) oldResults(room int) []sizedResult {
@@ -106,6 +117,12 @@ func (s *State) oldResults(room int) []sizedResult {
 // largeResults returns the large results, the oldest first, that must be replaced
 // because nothing fits otherwise. The model may not have read some of them.
 func (s *State) largeResults() []sizedResult {
+	return s.largeResultsFor(s.Size() - s.Config.Window.threshold())
+}
+
+// largeResultsFor returns the oldest large results, as many as it takes to save so many
+// tokens.
+func (s *State) largeResultsFor(want int) []sizedResult {
 	var all []sizedResult
 	for i := range s.Said {
 		all = append(all, s.resultsIn(i)...)
@@ -116,7 +133,7 @@ func (s *State) largeResults() []sizedResult {
 		}
 	}
 	var large []sizedResult
-	gain, want := 0, s.Size()-s.Config.Window.threshold()
+	gain := 0
 	for _, r := range all {
 		if r.tokens >= largeFloor && gain < want {
 			large = append(large, r)

@@ -369,6 +369,7 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 	if e.Turn != s.Turn || !s.Due() && !s.mayReply() {
 		return // its turn is over
 	}
+	s.TooLarge = false
 	calls, text := e.Message.Calls(), e.Message.Text()
 	s.past = append(s.past, traceOf(e.Message))
 	s.past = s.past[max(0, len(s.past)-s.lookBack()):]

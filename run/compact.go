@@ -18,8 +18,7 @@ import (
 
 // elide returns the event that replaces results by references, after it has stored
 // their texts as blobs. It returns nil if there is nothing to replace.
-func (w *Worker) elide(ctx context.Context, s *openmanus.State) (openmanus.Body, error) {
-	results := s.Elidable()
+func (w *Worker) elide(ctx context.Context, s *openmanus.State, results []llm.Result) (openmanus.Body, error) {
 	if len(results) == 0 {
 		return nil, nil
 	}
@@ -42,15 +41,16 @@ func (w *Worker) elide(ctx context.Context, s *openmanus.State) (openmanus.Body,
 // summarize it. It returns an [openmanus.Compacted]; an [openmanus.ModelFailed],
 // if there is no summary; an [openmanus.Stopped], if the budget is used up; or
 // nil, if there is nothing to cut. refused is the error of the provider if it
-// refused a request as too large.
+// refused a request as too large: then it also returns nil if the next would be no
+// smaller.
 func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.State, t openmanus.Task, refused error) (openmanus.Body, error) {
 	room := s.Config.Window.RequestBudget()
-	if room == 0 {
-		room = s.Size()
+	if room == 0 || refused != nil {
+		room = refusedRoom(s)
 	}
 	c := s.CutFor(room, room/4)
 	if refused != nil {
-		c = s.CutFor(room, min(room, s.Size())/8)
+		c = s.CutFor(room, room/8)
 	}
 	if c.End == 0 {
 		return nil, nil
@@ -59,6 +59,10 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 	if err != nil {
 		return nil, fmt.Errorf("keeping what is left out: %w", err)
 	}
+	if refused != nil && !smaller(s, openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref,
+		Summary: summary(s, "", s.Said[:c.End], ref, room)}) {
+		return nil, nil
+	}
 	if reason, why := s.OverBudget(); reason != "" {
 		return openmanus.Stopped{Turn: t.Turn, Re: t.Re, Reason: reason, Error: why}, nil
 	}
@@ -66,7 +70,7 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 	if stop := w.reserve(ctx, t, about); stop != nil {
 		return stop, nil
 	}
-	r, h, sent, err := summarize(ctx, a, s, c, room)
+	r, h, sent, err := summarize(ctx, a, s, c, room, refused != nil)
 	own, aside := usesOf(r, h, a.Fallbacks)
 	if e := w.settle(ctx, about, about.spentBy(own, aside)); e != nil {
 		return nil, e
@@ -80,13 +84,52 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 			Error: fmt.Sprintf("the conversation is too large and could not be summed up: %v", err)}, nil
 	}
 	b := openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref,
-		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent,
-		Summary: summary(s, r.Message.Text(), s.Said[:c.End], ref, room)}
+		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent}
+	words := r.Message.Text()
+	b.Summary = summary(s, words, s.Said[:c.End], ref, room)
 	if refused != nil {
 		b.Refused = refused.Error()
+		for n := openmanus.SummaryBytes(room); words != "" && !smaller(s, b); n /= 2 {
+			if words = shortened(words, n); n < 100 {
+				words = ""
+			}
+			b.Summary = summary(s, words, s.Said[:c.End], ref, room)
+		}
 	}
 	return b, nil
 }
+
+// smaller reports whether the next request is smaller after b.
+func smaller(s *openmanus.State, b openmanus.Compacted) bool {
+	then := s.Clone()
+	then.Apply(openmanus.Event{Seq: s.Seq + 1, Time: s.Updated, Body: b})
+	return then.Size() < s.Size()
+}
+
+// shrink returns the event that makes the next request smaller than the one that the
+// provider refused as too large: a compaction, or references in place of results,
+// even of those that the model has not read. It returns nil if nothing can be left
+// out. Each event leaves less, so that the sequence ends.
+func (w *Worker) shrink(ctx context.Context, x *Session, t openmanus.Task, refused error) (openmanus.Body, error) {
+	s := x.State
+	results := s.ElidableNow()
+	if room := refusedRoom(s); len(results) == 0 || s.CutFor(room, room/8).Gain > 0 {
+		if b, err := w.compact(ctx, x.Flow.Agent(), s, t, refused); b != nil || err != nil {
+			return b, err
+		}
+	}
+	return w.elide(ctx, s, results)
+}
+
+// refusedRoom returns how many tokens a request has, at most, where the provider has
+// refused one as too large: what it refused says more of its window than what is known
+// of that.
+func refusedRoom(s *openmanus.State) int {
+	return min(cmp.Or(s.Config.Window.RequestBudget(), s.Size()), s.Size())
+}
+
+// leastText is the fewest bytes of a conversation that a summary is asked of.
+const leastText = 1000
 
 const askForSummary = `This conversation grows too long for you. Everything above this message, except what the person said and the latest steps, is about to be replaced by a summary that you write now. Use no tool. Write, in plain words and at most %d of them:
 1. what the person wants, with every condition they named;
@@ -97,10 +140,12 @@ Leave out whatever can be read again. Write nothing but the summary.`
 
 // summarize has a model summarize what is cut. It continues the conversation, so
 // that the provider has most of the request in its cache; if that does not fit, or
-// yields no words, it sends the text of the conversation. The reply has the usage
-// of all attempts; sent is the last request.
+// yields no words, it sends the text of the conversation, and less of it each time that
+// the provider refuses that as too large. The reply has the usage of all attempts; sent
+// is the last request. refused says that the provider has refused a request of room
+// tokens.
 func summarize(
-	ctx context.Context, a *openmanus.Agent, s *openmanus.State, c openmanus.CutPoint, room int,
+	ctx context.Context, a *openmanus.Agent, s *openmanus.State, c openmanus.CutPoint, room int, refused bool,
 ) (r *llm.Reply, h openmanus.Helper, sent llm.Sent, err error) {
 	ask := fmt.Sprintf(askForSummary, openmanus.SummaryBytes(room)/8)
 	h = a.Summarizer
@@ -124,11 +169,22 @@ func summarize(
 	if limit == 0 {
 		limit = 16 << 10
 	}
-	text := renderWithin(s.Said[:c.End], limit) // at two bytes a token, half of what fits
-	req := &llm.Request{Fixed: 1, Messages: []llm.Message{llm.Say(llm.User, text+"\n\n"+ask)}, Attempts: attempts}
-	req.Settings.MaxTokens = s.ReplyLimit(llm.Count(a.Counter, req.Messages[0]), 0, h.Prices)
-	r, err = llm.Measure(ctx, h.Model, a.Counter, req, nil)
-	r.Aside = append(before, r.Aside...)
+	if refused && a.Summarizer.Model == nil {
+		limit = min(limit, room)
+	}
+	var req *llm.Request
+	for {
+		text := renderWithin(s.Said[:c.End], limit) // at two bytes a token, half of what fits
+		req = &llm.Request{Fixed: 1, Messages: []llm.Message{llm.Say(llm.User, text+"\n\n"+ask)}, Attempts: attempts}
+		req.Settings.MaxTokens = s.ReplyLimit(llm.Count(a.Counter, req.Messages[0]), 0, h.Prices)
+		r, err = llm.Measure(ctx, h.Model, a.Counter, req, nil)
+		before = append(before, r.Aside...)
+		if limit = min(limit, len(text)) / 2; err == nil || llm.KindOf(err) != llm.Context || limit < leastText {
+			break
+		}
+		before = append(before, llm.Aside{By: r.By, Usage: r.Usage})
+	}
+	r.Aside = before
 	if err == nil && r.Message.Text() == "" {
 		err = &llm.Error{Kind: llm.Protocol, Err: errors.New("the model wrote no summary")}
 	}

@@ -12,8 +12,8 @@ import (
 
 // reply asks the model and returns the outcome: a [openmanus.ModelSaid] or
 // [openmanus.ModelFailed]; a [openmanus.Stopped], if the budget is used up; or a
-// [openmanus.Compacted], if the provider refused the request as too large, but
-// not twice in a row.
+// [openmanus.Compacted] or [openmanus.Elided], if the provider refused the request as
+// too large.
 func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openmanus.Body, error) {
 	s, a := x.State, x.Flow.Agent()
 	if a.Model == nil {
@@ -81,18 +81,17 @@ func usesOf(r *llm.Reply, asked openmanus.Helper, others []openmanus.Helper) (ow
 }
 
 // noReply returns the outcome of a request that failed with err: f with the
-// error in it, or a compaction if the request was too large.
+// error in it, or what makes the next one smaller if the request was too large.
 func (w *Worker) noReply(
 	ctx context.Context, x *Session, t openmanus.Task, f openmanus.ModelFailed, err error,
 ) (openmanus.Body, error) {
 	f.Kind = llm.KindOf(err)
-	switch {
-	case f.Kind != llm.Context:
-	case x.State.TooLarge:
-		err = &llm.Error{Kind: llm.Context, Err: fmt.Errorf("%w; older parts of the conversation have been left out already", err)}
-	default:
-		if b, e := w.compact(ctx, x.Flow.Agent(), x.State, t, err); b != nil || e != nil {
+	if f.Kind == llm.Context {
+		if b, e := w.shrink(ctx, x, t, err); b != nil || e != nil {
 			return b, e
+		}
+		if x.State.TooLarge {
+			err = &llm.Error{Kind: llm.Context, Err: fmt.Errorf("%w; older parts of the conversation have been left out already", err)}
 		}
 	}
 	f.Error = err.Error()

@@ -203,7 +203,7 @@ func (w *Worker) do(ctx context.Context, x *Session, t openmanus.Task) (openmanu
 	case openmanus.Delegate:
 		return reserve(x.ID, s, t), nil
 	case openmanus.Elide:
-		return w.elide(context.WithoutCancel(ctx), s)
+		return w.elide(context.WithoutCancel(ctx), s, s.Elidable())
 	}
 	if t.Turn != s.Turn { // all others are outcomes of a turn
 		return nil, nil

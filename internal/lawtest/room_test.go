@@ -307,6 +307,58 @@ func TestTheProviderRefusesWhatIsTooLarge(t *testing.T) {
 	}
 }
 
+// A session outlives any number of refusals, whether the window is unknown or said to be
+// larger than it is, and whether a server takes a summary of everything or of a part.
+// One that has failed goes on when it is resumed.
+func TestTheProviderRefusesAgainAndAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		known openmanus.Window
+		size  int // of a result
+	}{{"the window is unknown", openmanus.Window{}, 2000}, {"the window is smaller than it is said to be", openmanus.Window{Tokens: 200_000}, 2000},
+		{"results that alone are too large", openmanus.Window{}, 30_000}} {
+		t.Run(tt.name, func(t *testing.T) {
+			const window, most = 9000, 120
+			n, refused, down := 0, 0, 0
+			m := &actor{}
+			m.play = func(_ context.Context, _ int, req *llm.Request) take {
+				switch size := tokensOf(req); {
+				case size > window:
+					refused++
+					return take{err: &llm.Error{Kind: llm.Context, Status: 400, Err: errors.New("too many tokens")}}
+				case asksForSummary(req):
+					return take{Message: llmtest.Say("I read, and there is more to read.")}
+				}
+				if n == most/2 && down == 0 {
+					down++
+					return take{err: &llm.Error{Kind: llm.Auth, Permanent: true, Err: errors.New("no more")}}
+				}
+				if n++; n > most {
+					return take{Message: llmtest.Say("done")}
+				}
+				return take{Message: llmtest.Use("", "read", fmt.Sprintf(`{"n":%d}`, n))}
+			}
+			a := &openmanus.Agent{Name: "a", Model: m, Window: tt.known, Tools: []openmanus.Tool{reader(tt.size)}, Limits: openmanus.Limits{Stuck: -1, Steps: 1000}}
+			l, j := begin(t, a, "go")
+			s := wake(t, l)
+			ended(t, s, openmanus.Failed, openmanus.Reason(llm.Auth))
+			put(t, j, openmanus.Resumed{ID: "again"})
+			s = wake(t, l)
+			if s.Status() != openmanus.Finished || refused < 5 {
+				t.Fatalf("it is %s after %d replies and %d refusals: %s", s.Status(), n, refused, s.Outcome.Error)
+			}
+			if refused > 8*most {
+				t.Errorf("%d refusals", refused)
+			}
+			for _, req := range m.asked() {
+				if err := law7(req.Messages); err != nil {
+					t.Fatalf("%v: %s", err, dialogue(req.Messages))
+				}
+			}
+		})
+	}
+}
+
 // A summary that cannot be had halts the session, which can be resumed; what
 // is paid for it counts; another model may write it, from the text alone.
 func TestTheSummarizer(t *testing.T) {

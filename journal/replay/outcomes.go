@@ -101,7 +101,7 @@ func (t *search) compaction(ctx context.Context, b openmanus.Compacted) {
 			if task.Do != openmanus.Compact && (task.Do != openmanus.Reply || b.Refused == "") {
 				continue
 			}
-			for _, attempts := range []int{1, 2} { // requests for a summary
+			for attempts := 1; attempts < 10; attempts++ { // requests for a summary
 				says := func(words string) world {
 					return world{summarizer: writer, reply: summarizing(b, task.Do == openmanus.Reply, attempts, words)}
 				}
@@ -126,6 +126,17 @@ func (t *search) compaction(ctx context.Context, b openmanus.Compacted) {
 				}
 			}
 		}
+	}
+}
+
+// elision looks for what leaves results out: a task, or a request that was refused as
+// too large.
+func (t *search) elision(ctx context.Context) {
+	t.tasks(ctx, openmanus.Elide, "", world{})
+	if !t.over() {
+		t.tasks(ctx, openmanus.Reply, "", world{reply: func(int) (openmanus.ModelSaid, error) {
+			return openmanus.ModelSaid{}, failed(llm.Context, 0, "too large")
+		}})
 	}
 }
 

@@ -184,7 +184,7 @@ func (p *player) play(ctx context.Context, ev openmanus.Event) (openmanus.Body, 
 	case openmanus.Called:
 		t.tasks(ctx, openmanus.MakeCall, "", world{})
 	case openmanus.Elided:
-		t.tasks(ctx, openmanus.Elide, "", world{})
+		t.elision(ctx)
 	case openmanus.Ruled:
 		if b.By != openmanus.ByGate {
 			return b, nil // a person's
