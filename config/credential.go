@@ -36,17 +36,21 @@ func (c *Config) credential(s endpoint, m *Model) error {
 	if p.Script {
 		return nil
 	}
-	shared := c.variable(c.providers.Default().KeyVars...)
+	shared := c.keyVariable(c.providers.Default().KeyVars...)
 	named := m.BaseAt.From != File && m.BaseAt.From != Record // by the user: this machine has other users, too
-	key := c.variable(p.KeyVars...)
+	key := c.keyVariable(p.KeyVars...)
 	mayGo := key.Text != "" && c.mayGo(m, named)
+	var service Setting
+	if s := c.providers.ServiceAt(m.BaseURL); s != nil && p.Compatible {
+		service = c.keyVariable(s.KeyVars...)
+	}
 	isShared := s.key.At == Source{From: Environment, Name: first(c.providers.Default().KeyVars)}
 	isKey := func(prefix string) bool { return strings.HasPrefix(s.key.Text, prefix) }
 	switch {
 	case s.key.Text != "" && s.key.At.From == Environment && !isShared:
 		m.take(s.key)
 	case s.keyEnv.Text != "":
-		key := c.variable(s.keyEnv.Text)
+		key := c.keyVariable(s.keyEnv.Text)
 		if key.Text == "" {
 			return fmt.Errorf("%s: api_key_env names %s, which is not set", s.keyEnv.At, s.keyEnv.Text)
 		}
@@ -58,13 +62,21 @@ func (c *Config) credential(s endpoint, m *Model) error {
 		m.take(s.key)
 	case mayGo && p.Shared:
 		m.take(key)
+	case service.Text != "":
+		m.take(service)
 	default:
 		m.withheld(s, shared, key.Text != "")
 	}
 	if p.SignIn != "" && m.Key == "" {
 		m.signIn(named)
 	}
-	return m.checkKey()
+	if m.KeyAt.From == Environment && inQuotes(c.env.get(m.KeyAt.Name)) {
+		m.Notes = append(m.Notes, "the key in "+m.KeyAt.Name+" stands in quotes, which are not sent")
+	}
+	if err := m.checkKey(); err != nil {
+		return fmt.Errorf("%w%s", err, c.foundHint())
+	}
+	return nil
 }
 
 // mayGo reports whether a key from a variable of m's provider may be sent to
@@ -157,13 +169,33 @@ func (c *Config) noModel(local string) error {
 	if local != "" {
 		b.WriteString("  " + local + "\n")
 	}
+	if found := c.FoundText(); found != "" {
+		b.WriteString("  " + found + "\n")
+	}
 	b.WriteString("Three ways on:\n" +
-		"  1. A key for OpenAI:  export " + first(std.KeyVars) + "=…   (the model is then " + std.ModelName(std.DefaultModel) + ")\n" +
+		"  1. A key:  export " + first(std.KeyVars) + "=…   (the model is then " + std.ModelName(std.DefaultModel) + "), or one of\n" +
+		c.otherKeys() +
 		"  2. Any OpenAI-compatible endpoint, in " + c.userFile() + ":\n" +
 		"       [llm]\n       base_url = \"https://HOST/v1\"\n       model = \"NAME\"\n       api_key_env = \"NAME_OF_A_VARIABLE\"\n" +
 		"  3. A model on this machine:  install Ollama (https://ollama.com), then  ollama pull qwen3\n" +
 		"openmanus setup asks for these and tries them. To see it work without a model:  openmanus demo")
 	return fmt.Errorf("%w%s", ErrNoModel, b.String())
+}
+
+// otherKeys returns lines with the variables in which keys are looked for, but for those of
+// the default provider.
+func (c *Config) otherKeys() string {
+	var names []string
+	for _, p := range c.providers {
+		if p.First() != "" && p.DefaultModel == "" {
+			names = append(names, p.KeyVars...)
+		}
+	}
+	var b strings.Builder
+	for line := range slices.Chunk(names, 4) {
+		b.WriteString("     " + strings.Join(line, ", ") + "\n")
+	}
+	return b.String()
 }
 
 // first returns the first of list; "" if it is empty.
@@ -206,11 +238,11 @@ func (l *loader) secrets() []secret {
 		}
 	}
 	for _, name := range slices.Concat(secretVariables(l.src.Providers), l.cfg.Redact, l.cfg.keyEnvs()) {
-		add(name, l.src.Env.get(name))
+		add(name, BareKey(l.src.Env.get(name))) // as it is sent, and within the quotes that are not
 	}
 	for _, name := range slices.Sorted(slices.Values(l.src.EnvNames)) {
 		if strings.HasSuffix(name, "_API_KEY") {
-			add(name, l.src.Env.get(name))
+			add(name, BareKey(l.src.Env.get(name)))
 		}
 	}
 	for s := range l.cfg.ordered() {

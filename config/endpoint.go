@@ -67,7 +67,7 @@ func (c *Config) ask(name string, at Source) endpoint {
 // [llm] is.
 func (c *Config) sharesEndpoint(model string) bool {
 	p, _ := c.providers.Split(model)
-	if p == nil || c.providers.Resold(c.LLM.BaseURL) && !p.Local && !p.Script {
+	if p == nil || c.providers.Resold(c.LLM.BaseURL) && !p.Local && !p.Script || c.foreign(p, c.LLM.BaseURL) {
 		return true
 	}
 	named, _ := c.providers.Split(c.LLM.Model)

@@ -37,17 +37,21 @@ func (k key) variables(sub string) []string {
 // default provider's, or from the environment as well.
 func (l *loader) shared() {
 	p, _ := l.cfg.serves(l.text("llm.model"), l.text("llm.api_type"), l.text("llm.base_url"))
+	std := l.src.Providers.Default()
+	base := l.cfg.variable(std.BaseVars...)
+	if p.Service && l.text("llm.base_url") == "" && base.Text != "" && !p.Owns(base.Text) {
+		p = l.src.Providers.Compatible()
+	}
 	if !p.Shared {
 		return
 	}
-	base := l.cfg.variable(p.BaseVars...)
 	if base.Text != "" && l.settings["llm.base_url"].source.From != Environment {
 		l.set(l.schema["llm.base_url"], "", base.Text, base.At)
 	}
 	at := l.settings["llm.base_url"]
-	about := at.source.From != File || provider.SameHost(at.text, l.src.Providers.Default().BaseURL)
+	about := at.source.From != File || provider.SameHost(at.text, std.BaseURL)
 	own := l.settings["llm.api_key"].source.From == Environment || l.text("llm.api_key_env") != ""
-	if key := l.cfg.variable(p.KeyVars...); key.Text != "" && about && !own {
+	if key := l.cfg.keyVariable(p.KeyVars...); key.Text != "" && about && !own {
 		l.set(l.schema["llm.api_key"], "", key.Text, key.At)
 	}
 }

@@ -168,6 +168,13 @@ func (l *loader) set(k key, sub string, v any, src Source) {
 			text, v = secret, secret
 		}
 	}
+	if k.secret() && inQuotes(text) {
+		if src.From != Environment { // there [Config.credential] says it
+			l.warn(Warning{src, name, "stands in quotes within its quotes, which are not sent"})
+		}
+		text = BareKey(text)
+		v = text
+	}
 	if k.secret() && dummy.MatchString(text) {
 		l.warn(Warning{src, name, "is the placeholder of an example, and counts as not set"})
 		return

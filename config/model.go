@@ -210,8 +210,12 @@ func (c *Config) model(s endpoint) (Model, error) {
 			return Model{}, err
 		}
 	}
-	m.Provider, m.Name = c.serves(s.model.Text, s.APIType, s.base.Text)
 	named, _ := c.providers.Split(s.model.Text)
+	at := s.base.Text
+	if named != nil && named.Service && s.base.At.From == Record {
+		at = "" // a model with another address is recorded as the compatible provider's
+	}
+	m.Provider, m.Name = c.serves(s.model.Text, s.APIType, at)
 	if std := c.providers.Default(); m.Provider.Compatible && named == nil &&
 		!slices.Contains(m.Provider.APIs, s.API) && slices.Contains(std.APIs, s.API) {
 		m.Provider = std
@@ -231,14 +235,23 @@ func (c *Config) unnamed(s *endpoint, m *Model) error {
 	p, _ := c.serves("", s.APIType, s.base.Text)
 	isDefault := p == c.providers.Default()
 	switch {
-	case isDefault && (s.key.Text != "" || s.keyEnv.Text != "" || c.variable(p.KeyVars...).Text != ""):
+	case isDefault && s.base.Text == "" && (s.key.Text == "" || s.key.At.From == Environment && slices.Contains(p.KeyVars, s.key.At.Name)) && s.keyEnv.Text == "":
+		if s.model.Text = c.choose(m); s.model.Text == "" {
+			return c.noModel("")
+		}
+		return nil
+	case isDefault && (s.key.Text != "" || s.keyEnv.Text != "" || c.keyVariable(p.KeyVars...).Text != ""):
 		s.model.Text, m.Unnamed = p.ModelName(p.DefaultModel), true
 		m.Notes = append(m.Notes, "nothing names a model: "+s.model.Text+" is used")
 		return nil
 	case isDefault:
 		return c.noModel("")
 	case s.base.Text != "":
-		return fmt.Errorf("%s: an endpoint is named, %s, but no model: set [llm] model, OPENMANUS_MODEL or --model", s.base.At, masked(s.base.Text))
+		found := c.FoundText()
+		if found != "" {
+			found = " (" + found + ")"
+		}
+		return fmt.Errorf("%s: an endpoint is named, %s, but no model: set [llm] model, OPENMANUS_MODEL or --model%s", s.base.At, masked(s.base.Text), found)
 	}
 	return fmt.Errorf("a provider is named, %s, but no model: set [llm] model, OPENMANUS_MODEL or --model", p.Name)
 }
@@ -247,7 +260,7 @@ func (c *Config) unnamed(s *endpoint, m *Model) error {
 // the given api_type and base_url.
 func (c *Config) serves(model, apiType, base string) (*provider.Provider, string) {
 	p, name := c.providers.Split(model)
-	if p != nil && c.providers.Resold(base) && !p.Compatible && !p.Script {
+	if p != nil && c.providers.Resold(base) && !p.Compatible && !p.Script && !p.Owns(base) || c.foreign(p, base) {
 		return c.providers.Compatible(), model
 	}
 	if p != nil {
@@ -263,6 +276,12 @@ func (c *Config) serves(model, apiType, base string) (*provider.Provider, string
 		return c.providers.Compatible(), name
 	}
 	return c.providers.Default(), name
+}
+
+// foreign reports whether p is a service and base an address that is not its own: the
+// service's name is a part of a model's name there.
+func (c *Config) foreign(p *provider.Provider, base string) bool {
+	return p != nil && p.Service && base != "" && !p.Owns(base)
 }
 
 // checkName reports names that m's provider cannot serve, and notes those that
@@ -313,7 +332,11 @@ func (c *Config) address(s endpoint, m *Model) error {
 			at.Base.Text = p.BaseURL
 		}
 	}
-	m.BaseURL, m.BaseAt, m.Region, m.Version = at.Base.Text, at.Base.At, at.Region, at.Version
+	base, cut := provider.WithoutCall(at.Base.Text)
+	if cut != "" {
+		m.Notes = append(m.Notes, fmt.Sprintf("%s: the address of an endpoint ends before %s, which is left out", at.Base.At, cut))
+	}
+	m.BaseURL, m.BaseAt, m.Region, m.Version = base, at.Base.At, at.Region, at.Version
 	if err := provider.CheckURL(m.BaseURL); err != nil {
 		return fmt.Errorf("%s: found %s, %w", m.BaseAt, quoted(masked(m.BaseURL)), err)
 	}

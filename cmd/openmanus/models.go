@@ -70,6 +70,9 @@ func (c *modelsListCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	if err := c.print(t, g, infos, tb, empty); err != nil || c.JSON {
 		return err
 	}
+	if found := cfg.FoundText(); found != "" && none == nil && len(list) > 0 && !list[0].Model.Unnamed {
+		fmt.Fprintf(t.err, "· %s\n", clip.Plain(found))
+	}
 	for _, in := range infos {
 		for _, n := range in.Notes {
 			fmt.Fprintf(t.err, "· %s: %s\n", in.Name, clip.Plain(n))

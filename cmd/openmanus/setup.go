@@ -61,6 +61,7 @@ type setup struct {
 	g    *globals
 	file string
 
+	first    *provider.Provider // for which there is a key; nil: none
 	provider *provider.Provider
 	base     string // "": the provider's own address
 	key      string // "": none is needed, or the environment has it
@@ -106,6 +107,12 @@ func (s *setup) configured(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if found := cfg.FoundText(); found != "" {
+		s.say("Found in the environment: %s.", clip.Plain(found))
+	}
+	if keys := cfg.FoundKeys(); len(keys) > 0 && keys[0].Model != "" {
+		s.first = keys[0].Provider
+	}
 	m, err := cfg.Model("")
 	if err != nil || m.Unnamed && m.Key == "" {
 		return true, nil
@@ -136,6 +143,9 @@ func (s *setup) askProvider(ctx context.Context) error {
 		}
 	}
 	std := all.Default().Name
+	if s.first != nil {
+		std = s.first.Name
+	}
 	for {
 		line, err := s.t.ask(ctx, fmt.Sprintf("1. Provider: %s, or the URL of an endpoint that speaks as OpenAI does [%s]: ", strings.Join(names, ", "), std))
 		if err != nil {
@@ -149,6 +159,10 @@ func (s *setup) askProvider(ctx context.Context) error {
 			}
 			if s.provider = all.At(line); s.provider == nil {
 				s.provider = all.Compatible()
+			}
+			if base, cut := provider.WithoutCall(line); cut != "" {
+				s.say("· %s is left out: an address ends before it", cut)
+				line = base
 			}
 			s.base = line
 			return nil
@@ -170,7 +184,7 @@ func (s *setup) askProvider(ctx context.Context) error {
 func (s *setup) askKey(ctx context.Context) error {
 	if s.key == "" && s.base == "" {
 		for _, name := range s.provider.KeyVars {
-			if v, _ := s.t.env(name); v != "" {
+			if config.KeyIn(s.t.env, name) != "" {
 				s.say("2. Key: that of %s.", name)
 				return nil
 			}
@@ -188,7 +202,7 @@ func (s *setup) askKey(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.key = strings.TrimSpace(key); s.key != "" || optional != "" {
+		if s.key = config.BareKey(key); s.key != "" || optional != "" {
 			return nil
 		}
 		s.say("! %s needs a key", s.provider.Name)

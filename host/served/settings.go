@@ -166,7 +166,7 @@ func (h Host) providers() []server.ProviderSetting {
 		}
 		v := server.ProviderSetting{Name: p.Name, Suggested: cmp.Or(p.Suggested, p.DefaultModel), NeedsKey: !p.Local, Default: p.Name == all.Default().Name}
 		for _, name := range p.KeyVars {
-			if v.KeyFrom == "" && h.Getenv(name) != "" {
+			if v.KeyFrom == "" && config.KeyIn(h.Lookup, name) != "" {
 				v.KeyFrom = name
 			}
 		}
@@ -213,6 +213,7 @@ func (h Host) SetUp(ctx context.Context, m server.NewModel) error {
 	case h.File == "":
 		return errors.New("this server has no configuration file to save the model in")
 	case m.BaseURL != "":
+		m.BaseURL, _ = provider.WithoutCall(m.BaseURL)
 		if err := provider.CheckURL(m.BaseURL); err != nil {
 			return &server.FieldError{Field: "base_url", Err: err}
 		}
@@ -223,7 +224,7 @@ func (h Host) SetUp(ctx context.Context, m server.NewModel) error {
 		return &server.FieldError{Field: "provider", Err: fmt.Errorf("there is no provider %q", m.Provider)}
 	}
 	name := p.ModelName(strings.TrimPrefix(strings.TrimSpace(m.Model), p.Name+"/"))
-	err := h.Host.SetUp(ctx, h.From, h.File, p, config.NewModel{Model: name, BaseURL: m.BaseURL, Key: config.Secret(strings.TrimSpace(m.Key))})
+	err := h.Host.SetUp(ctx, h.From, h.File, p, config.NewModel{Model: name, BaseURL: m.BaseURL, Key: config.Secret(config.BareKey(m.Key))})
 	switch {
 	case err == nil:
 		return nil

@@ -71,9 +71,20 @@ func (c *checker) keys(context.Context) []Finding {
 	}
 	slices.Sort(names)
 	if len(names) == 0 {
-		return one("keys", OK, "none is set", "")
+		names = []string{"none is set"}
 	}
-	return one("keys", OK, strings.Join(names, ", "), "")
+	list := one("keys", OK, strings.Join(names, ", "), "")
+	if found := c.Config.FoundText(); found != "" && c.named() {
+		list = append(list, Finding{"keys", OK, found, ""})
+	}
+	return list
+}
+
+// named reports whether the configuration names a model that can be used. Otherwise the
+// finding about the model says which keys there are.
+func (c *checker) named() bool {
+	m, err := c.Config.Model("")
+	return err == nil && !m.Unnamed
 }
 
 // dataDir reports whether the data directory can hold sessions.

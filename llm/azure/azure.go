@@ -29,6 +29,7 @@ func Provider() *provider.Provider {
 		KeyVars:    []string{"AZURE_OPENAI_API_KEY"},
 		SecretVars: []string{"AZURE_CLIENT_SECRET"},
 		SignIn:     "Microsoft",
+		SignInVars: []string{"AZURE_CLIENT_ID", "AZURE_FEDERATED_TOKEN_FILE"},
 		SignInHint: "the sign-in is for ADDRESS, which is from SOURCE",
 		APIs:       []string{openai.Chat, openai.Responses},
 		Maker:      func(model string) (string, string) { return "openai", model },

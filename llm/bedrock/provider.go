@@ -21,6 +21,7 @@ func Provider() *provider.Provider {
 			"bedrock-runtime.*.amazonaws.com.cn"},
 		Address:     address,
 		KeyVars:     []string{"AWS_BEARER_TOKEN_BEDROCK"},
+		SignInVars:  []string{"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"},
 		SecretVars:  []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"},
 		KeyPrefixes: []string{"ABSK", "bedrock-api-key-"}, // OpenManus' example has an api_key that is none
 		Keyless:     true,

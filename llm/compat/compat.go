@@ -4,7 +4,6 @@ package compat
 
 import (
 	"fmt"
-	"path"
 
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/openai"
@@ -20,16 +19,15 @@ func Provider() *provider.Provider {
 		BaseVars:   []string{"OPENAI_BASE_URL"},
 		Hosts:      []string{"api.openai.com"},
 		KeyVars:    []string{"OPENAI_API_KEY"},
-		SecretVars: []string{"MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "GROQ_API_KEY", "OPENROUTER_API_KEY",
-			"TOGETHER_API_KEY", "XAI_API_KEY", "HF_TOKEN"},
-		Shared:  true,
-		Keyless: true,
+		SecretVars: []string{"HF_TOKEN"},
+		Shared:     true,
+		Keyless:    true,
 		Resellers: []string{"openrouter.ai", "groq.com", "together.xyz", "deepinfra.com", "novita.ai", "huggingface.co",
 			"ppinfra.com", "siliconflow.cn", "siliconflow.com", "nvidia.com", "requesty.ai"},
 		Address: address,
 		APIs:    []string{openai.Chat},
 		Lists:   true,
-		Maker:   func(model string) (string, string) { return "compat", path.Base(model) }, // of MAKER/MODEL
+		Maker:   maker,
 		New: func(o provider.Options) (llm.Model, error) {
 			return openai.New(openai.From(o)), nil
 		},

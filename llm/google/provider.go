@@ -14,7 +14,7 @@ func Provider() *provider.Provider {
 		Suggested: "gemini-2.5-flash",
 		TraceName: "gcp.gemini",
 		BaseURL:   DefaultURL,
-		BaseVars:  []string{"GOOGLE_GEMINI_BASE_URL"},
+		BaseVars:  []string{"GOOGLE_GEMINI_BASE_URL", "GEMINI_BASE_URL"},
 		Hosts:     []string{"generativelanguage.googleapis.com"},
 		KeyVars:   []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 		Maker:     func(model string) (string, string) { return "google", strings.TrimPrefix(model, "models/") },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -104,6 +105,20 @@ func CheckURL(s string) error {
 		return errors.New("the address of an endpoint has no ? and no #")
 	}
 	return nil
+}
+
+// call is the end of an address that documentation gives for single requests.
+var call = regexp.MustCompile(`(/chat/completions|/completions|/responses|/messages|/embeddings|/api/chat|/api/generate|` +
+	`/models/[^/]+:(stream)?[gG]enerateContent)/*$`)
+
+// WithoutCall returns base without the path of a single request, such as
+// /chat/completions, which requests add themselves; cut is what was taken away.
+func WithoutCall(base string) (without, cut string) {
+	at := call.FindStringIndex(base)
+	if at == nil || CheckURL(base[:at[0]]) != nil {
+		return base, ""
+	}
+	return base[:at[0]], base[at[0]:]
 }
 
 // Host returns the host of base in lower case, without the port, or "" if base is no

@@ -34,11 +34,16 @@ type Provider struct {
 	// DefaultModel marks the provider that serves names without a provider.
 	// It is the model used where a key of the provider is all that is set.
 	DefaultModel string
-	// Suggested is a model to begin with; "": DefaultModel.
+	// Suggested is a model to begin with, and the one that is used where a key in
+	// KeyVars is all that is found; "": DefaultModel.
 	Suggested string
 	// Compatible marks the provider for every base URL that is no other
 	// provider's own.
 	Compatible bool
+	// Service marks an OpenAI-compatible service that has a name of its own. Only a
+	// model's name chooses it, and only where no other address is configured: there
+	// the whole name is a model's, as at a proxy for many services.
+	Service bool
 	// Shared says that other programs set KeyVars and BaseVars for endpoints
 	// of any kind. Such a key goes to Hosts, and to an address that the
 	// environment or a flag names, but not to one from a file.
@@ -71,6 +76,9 @@ type Provider struct {
 	// KeyVars are environment variables that hold a key. The first that is set
 	// counts.
 	KeyVars []string
+	// SignInVars are environment variables that show that a person has credentials of
+	// the cloud. They are named to people, and choose nothing.
+	SignInVars []string
 	// SecretVars are environment variables that hold other secrets of the
 	// provider. They are never sent, only kept out of journals.
 	SecretVars []string
@@ -139,6 +147,14 @@ type Options struct {
 	Hint func(llm.Kind) string
 }
 
+// First returns the model to begin with; "" if people have to choose one.
+func (p *Provider) First() string {
+	if p.Suggested != "" {
+		return p.Suggested
+	}
+	return p.DefaultModel
+}
+
 // Owns reports whether base is an https address at one of p's hosts. A key of p is sent to
 // no other host unless the user names that host. A * in p's hosts stands for one or more
 // characters without a dot.
@@ -193,9 +209,16 @@ func (l List) Typed(apiType string) *Provider {
 	return l.first(func(p *Provider) bool { return slices.Contains(p.Types, strings.ToLower(apiType)) })
 }
 
-// At returns the provider that base belongs to; nil if there is none.
+// At returns the provider that base belongs to; nil if there is none. A service is none:
+// see [List.ServiceAt].
 func (l List) At(base string) *Provider {
-	return l.first(func(p *Provider) bool { return p.Owns(base) })
+	return l.first(func(p *Provider) bool { return !p.Service && p.Owns(base) })
+}
+
+// ServiceAt returns the service that base belongs to; nil if there is none. Its keys may go
+// there, and models that are asked there keep the name of the compatible provider.
+func (l List) ServiceAt(base string) *Provider {
+	return l.first(func(p *Provider) bool { return p.Service && p.Owns(base) })
 }
 
 // Default returns the provider that serves names without a provider. In a list

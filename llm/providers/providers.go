@@ -2,6 +2,8 @@
 package providers
 
 import (
+	"slices"
+
 	"github.com/openmanus-go/openmanus/llm/anthropic"
 	"github.com/openmanus-go/openmanus/llm/azure"
 	"github.com/openmanus-go/openmanus/llm/bedrock"
@@ -14,17 +16,19 @@ import (
 	"github.com/openmanus-go/openmanus/llm/vertex"
 )
 
-// All returns the providers that are built in, each made anew.
+// All returns the providers that are built in, each made anew. Where several have a key in
+// the environment and nothing is configured, the first of the list is used.
 func All() provider.List {
-	return provider.List{
+	return slices.Concat(provider.List{
 		openai.Provider(),
 		compat.Provider(),
 		ollama.Provider(),
 		anthropic.Provider(),
 		google.Provider(),
+	}, compat.Services(), provider.List{
 		azure.Provider(),
 		bedrock.Provider(),
 		vertex.Provider(),
 		scripted.Provider(),
-	}
+	})
 }

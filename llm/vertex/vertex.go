@@ -25,6 +25,7 @@ func Provider() *provider.Provider {
 		Address:    address,
 		Keyless:    true,
 		SignIn:     "Google",
+		SignInVars: []string{"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"},
 		SignInHint: "the project is that of ADDRESS, which is from SOURCE",
 		Serves:     serves,
 		Maker:      maker,
