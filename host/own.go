@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/openmanus-go/openmanus/config"
 )
@@ -74,6 +76,30 @@ func (e Env) checkOwnUser(cfg *config.Config, dir string) error {
 		err = mistake(fmt.Errorf("%w, or use --any-workspace if you mean this one", err))
 	}
 	return err
+}
+
+// Elsewhere returns why no session of the user of this process may work in the configured
+// workspace, and a new directory below the home directory that it may work in. Both are
+// zero if it may. other is "" if there is none to offer.
+func (e Env) Elsewhere(cfg *config.Config, day time.Time) (other string, why error) {
+	if why = e.checkOwnUser(cfg, cfg.Run.Workspace); why == nil {
+		return "", nil
+	}
+	home := e.home()
+	if home == "" {
+		return "", why
+	}
+	base := filepath.Join(home, "openmanus-work", day.Format(time.DateOnly))
+	for n := 1; n < 1000; n++ {
+		other = base
+		if n > 1 {
+			other += fmt.Sprintf("-%d", n)
+		}
+		if _, err := os.Lstat(other); errors.Is(err, fs.ErrNotExist) && e.CheckWorkspace(cfg, other, false) == nil {
+			return other, why
+		}
+	}
+	return "", why
 }
 
 // The directories that are sensitive, relative to the home directory: those to

@@ -84,7 +84,14 @@ func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if url, _ := serverIn(c.Attach); url != "" {
 		return usage(errors.New("--attach of a server needs a terminal that can show the whole screen"))
 	}
-	a, err := t.open(g, c.flags())
+	flags := c.flags()
+	if c.Session == "" {
+		var err error
+		if flags, err = t.workplace(ctx, g, flags); err != nil {
+			return err
+		}
+	}
+	a, err := t.open(g, flags)
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,10 @@ func (c *evaluateCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 }
 
 func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
+	flags, err := t.workplace(ctx, g, c.flags())
+	if err != nil {
+		return err
+	}
 	m, err := c.request(ctx, t, "evaluate", c.Attach)
 	if err != nil {
 		return err
@@ -49,9 +53,9 @@ func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(err)
 	}
 	if len(c.Models) > 0 && c.Model == "" {
-		c.Model = c.Models[0]
+		flags["model"] = c.Models[0]
 	}
-	a, err := t.open(g, c.flags())
+	a, err := t.open(g, flags)
 	if err != nil {
 		return err
 	}

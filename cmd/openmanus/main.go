@@ -214,7 +214,7 @@ func (c *checked) failed() error {
 func (t *terminal) main(ctx context.Context, args []string) int {
 	var all commands
 	line := cli.New("openmanus", about, &all)
-	named, err := line.Parse(spelled(t.withoutCommand(args)))
+	named, err := line.Parse(spelled(withoutCommand(line, args, t.fullScreen())))
 	if errors.Is(err, cli.ErrHelp) {
 		return t.report(named.WriteHelp(t.out, min(columns(t.out), 100)))
 	}

@@ -33,7 +33,11 @@ func (c *researchCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return t.fail(c.shown, usage(errors.New("--agent: openmanus research has an agent of its own; openmanus run takes another")))
 	}
 	c.Agent = "research"
-	a, err := t.open(g, c.flags())
+	flags, err := t.workplace(ctx, g, c.flags())
+	if err != nil {
+		return t.fail(c.shown, err)
+	}
+	a, err := t.open(g, flags)
 	if err != nil {
 		return t.fail(c.shown, err)
 	}

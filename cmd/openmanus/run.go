@@ -123,11 +123,18 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		}
 		c.Approve = openmanus.ApprovePlan
 	}
+	flags := c.flags()
+	if c.Session == "" {
+		var err error
+		if flags, err = t.workplace(ctx, g, flags); err != nil {
+			return err
+		}
+	}
 	m, err := c.request(ctx, t, "run", c.Attach)
 	if err != nil {
 		return err
 	}
-	a, err := t.open(g, c.flags())
+	a, err := t.open(g, flags)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/openmanus-go/openmanus/host/local"
+	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/tui"
 )
@@ -146,22 +148,89 @@ func serverIn(values []string) (url string, rest []string) {
 
 // withoutCommand returns the arguments with the command that they leave out: a task
 // alone is for chat on a terminal, and for run elsewhere; nothing at all is chat, too.
-func (t *terminal) withoutCommand(args []string) []string {
-	screen := t.fullScreen()
-	switch {
-	case len(args) == 0 && screen:
-		return []string{"chat"}
-	case len(args) == 0:
-		return args
-	case strings.ContainsAny(args[0], " \t\n") && !strings.HasPrefix(args[0], "-"):
+// Flags of that command may come before the task, or without one, and those of any command
+// before its name.
+func withoutCommand(line *cli.Command, args []string, screen bool) []string {
+	if len(args) == 0 {
 		if screen {
-			return append([]string{"chat"}, args...)
+			return []string{"chat"}
 		}
-		return append([]string{"run"}, args...)
-	case strings.HasPrefix(args[0], "--attach"), strings.HasPrefix(args[0], "--plain"):
-		return append([]string{"chat"}, args...)
+		return args
 	}
-	return args
+	flags, words := leading(line, args)
+	for _, f := range flags {
+		if f == "--help" || f == "-h" || f == "--version" || f == "-v" || f == "-V" {
+			return args
+		}
+	}
+	switch {
+	case len(words) > 0 && words[0] != "--" && !strings.ContainsAny(words[0], " \t\n"):
+		if !hasOwn(line, flags) || line.Command(words[0]) == nil {
+			return args
+		}
+		return append(append([]string{words[0]}, flags...), words[1:]...)
+	case len(words) == 0 && !hasOwn(line, flags) && !(screen && known(line, flags)):
+		return args // there is nothing to do
+	}
+	name := "run"
+	if chat := line.Command("chat"); screen && known(chat, args) || hasAny(flags, "--attach", "--plain") {
+		name = "chat"
+	}
+	return append([]string{name}, args...)
+}
+
+// leading splits arguments before the first that is neither a flag nor its value. Flags are
+// those of run and chat.
+func leading(line *cli.Command, args []string) (flags, rest []string) {
+	for i := 0; i < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") || args[i] == "-" || args[i] == "--" {
+			return args[:i], args[i:]
+		}
+		name, _, whole := strings.Cut(args[i], "=")
+		f := line.Command("run").Flag(name)
+		if f == nil {
+			f = line.Command("chat").Flag(name)
+		}
+		if f != nil && !f.Switch() && !whole {
+			i++ // its value
+		}
+	}
+	return args, nil
+}
+
+// hasOwn reports whether there is a flag of run or chat that is not one of every command.
+func hasOwn(line *cli.Command, flags []string) bool {
+	return slices.ContainsFunc(flags, func(word string) bool {
+		name, _, _ := strings.Cut(word, "=")
+		return strings.HasPrefix(name, "-") && line.Flag(name) == nil &&
+			(line.Command("run").Flag(name) != nil || line.Command("chat").Flag(name) != nil)
+	})
+}
+
+// known reports whether a command has all flags among the arguments.
+func known(c *cli.Command, args []string) bool {
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		name, _, whole := strings.Cut(args[i], "=")
+		if !strings.HasPrefix(name, "-") || name == "-" || strings.ContainsAny(name, " \t\n") {
+			continue
+		}
+		f := c.Flag(name)
+		if f == nil {
+			return false
+		}
+		if !f.Switch() && !whole {
+			i++
+		}
+	}
+	return true
+}
+
+// hasAny reports whether one of the names is among the flags.
+func hasAny(flags []string, names ...string) bool {
+	return slices.ContainsFunc(flags, func(word string) bool {
+		name, _, _ := strings.Cut(word, "=")
+		return slices.Contains(names, name)
+	})
 }
 
 // bareFile returns the file below the writers that replace secrets.

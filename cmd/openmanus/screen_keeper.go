@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host/local"
@@ -133,6 +135,19 @@ func (s screenSource) beginning(t *terminal, g *globals) *tui.Beginning {
 			return nil
 		},
 		Demo: func(ctx context.Context) error { return pause(ctx, t, (&demoCmd{}).Run(ctx, t, g)) },
+		Refused: func() (string, error) {
+			if s.Name() != s.Config.Run.Workspace {
+				return "", nil // it has moved
+			}
+			return s.Elsewhere(s.Config, time.Now())
+		},
+		Move: func(dir string) error {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			s.WorkIn(dir)
+			return nil
+		},
 	}
 }
 

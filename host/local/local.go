@@ -65,6 +65,7 @@ type Source struct {
 
 	mu     sync.Mutex
 	next   surface.Setting      // of new sessions; what is "" is as configured
+	dir    string               // where new sessions work; "": as configured
 	stands map[string]*standing // by session
 }
 
@@ -101,7 +102,18 @@ func (s *Source) Close() error {
 }
 
 // Name implements [surface.Source].
-func (s *Source) Name() string { return s.Config.Run.Workspace }
+func (s *Source) Name() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.dir, s.Config.Run.Workspace)
+}
+
+// WorkIn has new sessions work in dir, which exists, in place of the configured workspace.
+func (s *Source) WorkIn(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dir = dir
+}
 
 // wake drives the session on top of id until nothing is left to do.
 func (s *Source) wake(id string) {
@@ -134,6 +146,7 @@ func (s *Source) Start(ctx context.Context, m surface.Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	spec.Workspace = s.Name()
 	spec.Delegates, spec.Approve, spec.Agent = s.Delegates, cmp.Or(set.Mode, spec.Approve), cmp.Or(set.Agent, spec.Agent)
 	if spec, err = s.Complete(spec); err != nil {
 		return "", err
@@ -507,7 +520,7 @@ func (s *Source) Change(ctx context.Context, id string, set surface.Setting) err
 // setNext changes the settings with which new sessions are made.
 func (s *Source) setNext(set surface.Setting) error {
 	if set.Agent != "" {
-		if _, err := s.Team(s.Config.Run.Workspace).Choose(set.Agent); err != nil {
+		if _, err := s.Team(s.Name()).Choose(set.Agent); err != nil {
 			return err
 		}
 	}
@@ -548,7 +561,7 @@ func (s *Source) Preview(ctx context.Context, session, call, input string) (surf
 
 // Commands returns the commands of the person. Commands that cannot be used are named once.
 func (s *Source) Commands(context.Context) ([]surface.Custom, error) {
-	all, problems := s.Host.Commands(s.Config.Run.Workspace)
+	all, problems := s.Host.Commands(s.Name())
 	for _, p := range problems {
 		s.Tell(p.Error(), false)
 	}

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"io"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -13,6 +14,12 @@ type Beginning struct {
 	Missing func(ctx context.Context) error // what is missing; nil: nothing
 	Setup   func(ctx context.Context) error // asks for it, and saves it
 	Demo    func(ctx context.Context) error // shows what works without
+
+	// Refused says why no session may work in the current directory, and names another
+	// one, which Move makes and uses; other is "" if there is none. Nil, and a nil why:
+	// it may.
+	Refused func() (other string, why error)
+	Move    func(dir string) error
 }
 
 // A missingMsg says what is missing, or, after a setup, that nothing is.
@@ -26,8 +33,41 @@ func (p *program) begin(ready bool) tea.Cmd {
 	if p.o.Begin == nil {
 		return nil
 	}
-	return p.do(func(ctx context.Context) tea.Msg { return missingMsg{p.o.Begin.Missing(ctx), ready} })
+	return p.do(func(ctx context.Context) tea.Msg {
+		if p.o.Begin.Refused != nil && p.id == "" && p.o.Session == "" {
+			if other, why := p.o.Begin.Refused(); why != nil {
+				return refusedMsg{why, other}
+			}
+		}
+		return missingMsg{p.o.Begin.Missing(ctx), ready}
+	})
 }
+
+// A refusedMsg says that no session may work in the current directory, before anything is typed.
+type refusedMsg struct {
+	why   error
+	other string
+}
+
+// refused offers another directory.
+func (p *program) refused(msg refusedMsg) tea.Cmd {
+	items := []item{{text: "later", detail: "sessions that exist can be read", run: func(*program) tea.Cmd { return nil }}}
+	if msg.other != "" {
+		items = slices.Insert(items, 0, item{text: "work in a new directory", detail: msg.other, run: func(p *program) tea.Cmd {
+			return p.do(func(context.Context) tea.Msg {
+				if err := p.o.Begin.Move(msg.other); err != nil {
+					return noticeMsg{err.Error(), true}
+				}
+				return movedMsg{msg.other}
+			})
+		}})
+	}
+	p.push(&list{title: "No agent works in this directory", above: []string{msg.why.Error()}, details: true, items: items})
+	return nil
+}
+
+// A movedMsg says in which directory new sessions work from now on.
+type movedMsg struct{ dir string }
 
 // missing offers a setup and a demo if no model is configured yet. After the setup it says
 // that the program is ready.

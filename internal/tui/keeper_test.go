@@ -103,6 +103,40 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// A person in a directory in which no agent works is told so before they type, and offered
+// another one.
+func TestAPersonInTheWrongDirectoryIsLedToAnother(t *testing.T) {
+	p := composing(t, "")
+	at := "/home/ann"
+	p.o.Begin = &Beginning{
+		Missing: func(context.Context) error { return nil },
+		Refused: func() (string, error) {
+			if at == "/home/ann" {
+				return "/home/ann/work", errors.New("it is your home directory")
+			}
+			return "", nil
+		},
+		Move: func(dir string) error { at = dir; return nil },
+	}
+	shows := func(cmd tea.Cmd) string {
+		for _, m := range messages(cmd) {
+			p.Update(m)
+		}
+		return shownOf(p)
+	}
+	if got := shows(p.begin(false)); !strings.Contains(got, "No agent works in this directory") || !strings.Contains(got, "› work in a new directory") ||
+		!strings.Contains(got, "/home/ann/work") || !strings.Contains(got, "it is your home directory") {
+		t.Errorf("it shows\n%s", got)
+	}
+	typing(p, "<esc>hello")
+	if got := shows(p.handle(failedMsg{Message{ID: "m", Text: "do it"}, errors.New("no")})); !strings.Contains(got, "› work in a new directory") {
+		t.Errorf("after a task that was refused it shows\n%s", got)
+	}
+	if got := doing(p, "<enter>"); at != "/home/ann/work" || !strings.Contains(got, "the agent works in /home/ann/work") || p.comp.text != "do it\nhello" {
+		t.Errorf("in %s with %q typed it shows\n%s", at, p.comp.text, got)
+	}
+}
+
 // A person without a model is led to one; what they had typed stays.
 func TestAPersonWithoutAModelIsLedToOne(t *testing.T) {
 	missing := errors.New("no model is configured\nLooked for: this and that")

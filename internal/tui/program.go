@@ -199,6 +199,11 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 		p.comp.restore(msg.message.Text)
 		if p.id == "" && p.o.Begin != nil {
 			return p.do(func(ctx context.Context) tea.Msg {
+				if p.o.Begin.Refused != nil {
+					if other, why := p.o.Begin.Refused(); why != nil {
+						return refusedMsg{why, other}
+					}
+				}
 				if err := p.o.Begin.Missing(ctx); err != nil {
 					return missingMsg{err: err}
 				}
@@ -208,6 +213,11 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 		return p.notice(true, "%v", msg.err)
 	case missingMsg:
 		return p.missing(msg)
+	case refusedMsg:
+		return p.refused(msg)
+	case movedMsg:
+		p.addNotice(false, "the agent works in "+msg.dir)
+		return p.begin(false)
 	case panelMsg:
 		p.panel.sessions = msg.sessions
 	case showMsg:
