@@ -119,9 +119,15 @@ type Host struct {
 	recording sync.Once // the warning that nothing is asked about provenance
 }
 
-// New returns a host. It connects to nothing and starts nothing yet. The caller closes it,
-// and then the store.
+// New returns a host. It connects to nothing and starts nothing yet. It makes the data
+// directory, which only the user can read, if there is none: where sessions are in a
+// database of others, nothing else does. The caller closes the host, and then the store.
 func New(o Options) (*Host, error) {
+	if dir := o.Config.DataDir; dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, mistake(fmt.Errorf("the data directory: %w", err))
+		}
+	}
 	if o.Secrets == nil {
 		o.Secrets = o.Env.Secrets(o.Config, o.Servers)
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"os"
 	"os/exec"
@@ -104,4 +105,35 @@ Both are there.
 	says(machine("third", "postgres://me:hidden-word@127.0.0.1:1/db", "sessions", "list"), 2, "127.0.0.1:1")
 	says(machine("third", "redis://me:hidden-word@example.org/", "sessions", "list"), 2, "store")
 	says(machine("first", url, "doctor", "--offline"), 1, "sessions are in PostgreSQL", "no model is configured")
+}
+
+// On a new machine nothing has made the data directory where the sessions are elsewhere.
+func TestServeOnANewMachine(t *testing.T) {
+	url := pgtest.Start(t).URL("new")
+	home := t.TempDir()
+	cmd := exec.Command("openmanus", "serve", "--addr", "127.0.0.1:0")
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "OPENMANUS_STORE_URL="+url)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait() // its result is that of a kill
+	defer cmd.Process.Kill()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "http://127.0.0.1:") {
+		t.Fatalf("it prints %q, %v: %s", line, err, said.String())
+	}
+	data := filepath.Join(home, ".local", "share", "openmanus")
+	if info, err := os.Stat(data); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the data directory: %v, %v", info, err)
+	}
+	if _, err := os.Stat(filepath.Join(data, "serve.token")); err != nil {
+		t.Error(err)
+	}
 }

@@ -70,6 +70,7 @@ func (h *history) add(text string) {
 	if err != nil || h.file == "" || len(text) > maxHistoryEntry {
 		return
 	}
+	_ = os.MkdirAll(filepath.Dir(h.file), 0o700) // a server may have the sessions; opening the file says whether it worked
 	f, err := os.OpenFile(h.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return

@@ -141,7 +141,11 @@ func (p *program) setTheme(name string) tea.Cmd {
 		return nil
 	}
 	return p.act(func(context.Context) error {
-		if err := os.WriteFile(filepath.Join(p.o.DataDir, themeFile), []byte(name+"\n"), 0o600); err != nil {
+		err := os.MkdirAll(p.o.DataDir, 0o700) // the sessions may be those of a server
+		if err == nil {
+			err = os.WriteFile(filepath.Join(p.o.DataDir, themeFile), []byte(name+"\n"), 0o600)
+		}
+		if err != nil {
 			return fmt.Errorf("the theme holds until you leave: %w", err)
 		}
 		return nil
