@@ -78,7 +78,7 @@ func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	if betas := m.Betas(); m.Host == Bedrock && betas != nil { // elsewhere they are a header
 		head = append(append(head, `,"anthropic_beta":`...), wire.MustJSON(betas)...)
 	}
-	tools, err := wire.Tools(req.Tools, func(t llm.ToolSpec, schema json.RawMessage) tool {
+	tools, err := wire.Tools(wire.Anthropic, req.Tools, func(t llm.ToolSpec, schema json.RawMessage) tool {
 		return tool{t.Name, t.Description, schema}
 	})
 	if err != nil {

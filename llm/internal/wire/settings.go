@@ -20,7 +20,7 @@ func ChatHead(model, system string, specs []llm.ToolSpec) ([]byte, error) {
 		Function function `json:"function"`
 	}
 	head := append([]byte(`{"model":`), MustJSON(model)...)
-	tools, err := Tools(specs, func(t llm.ToolSpec, schema json.RawMessage) tool {
+	tools, err := Tools(OpenAI, specs, func(t llm.ToolSpec, schema json.RawMessage) tool {
 		return tool{"function", function{t.Name, t.Description, schema}}
 	})
 	if err != nil {
@@ -36,18 +36,16 @@ func ChatHead(model, system string, specs []llm.ToolSpec) ([]byte, error) {
 	return head, nil
 }
 
-// Tools returns the tools in the format of a provider: one encodes a tool with its
-// schema. A tool without a schema takes no arguments.
-func Tools[T any](specs []llm.ToolSpec, one func(llm.ToolSpec, json.RawMessage) T) ([]T, error) {
+// Tools returns the tools in the format of a provider: one encodes a tool with a schema in
+// the provider's dialect. A tool without a schema takes no arguments.
+func Tools[T any](d Dialect, specs []llm.ToolSpec, one func(llm.ToolSpec, json.RawMessage) T) ([]T, error) {
 	var all []T
 	for _, t := range specs {
-		schema := t.Input
-		switch {
-		case len(schema) == 0:
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		case !json.Valid(schema):
+		if len(t.Input) > 0 && !json.Valid(t.Input) {
 			return nil, Wrongf("the schema of the tool %s is not JSON", t.Name)
 		}
+		var schema json.RawMessage
+		t.Description, schema = d.Fit(t)
 		all = append(all, one(t, schema))
 	}
 	return all, nil

@@ -81,7 +81,7 @@ func (m *Encoder) tools(req *llm.Request) ([]byte, error) {
 	if err != nil || mode == "none" || len(req.Tools) == 0 {
 		return nil, err
 	}
-	specs, err := wire.Tools(req.Tools, func(t llm.ToolSpec, schema json.RawMessage) map[string]spec {
+	specs, err := wire.Tools(wire.Anthropic, req.Tools, func(t llm.ToolSpec, schema json.RawMessage) map[string]spec {
 		return map[string]spec{"toolSpec": {t.Name, t.Description, map[string]json.RawMessage{"json": schema}}}
 	})
 	if err != nil {

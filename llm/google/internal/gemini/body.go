@@ -42,7 +42,7 @@ func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 		head = append(append(head, `"systemInstruction":`...), wire.MustJSON(content{Parts: []part{{Text: req.System}}})...)
 		head = append(head, ',')
 	}
-	functions, err := wire.Tools(req.Tools, func(t llm.ToolSpec, schema json.RawMessage) function {
+	functions, err := wire.Tools(wire.Gemini, req.Tools, func(t llm.ToolSpec, schema json.RawMessage) function {
 		return function{t.Name, t.Description, schema}
 	})
 	if err != nil {

@@ -36,7 +36,7 @@ func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	if req.System != "" {
 		head = append(append(head, `,"instructions":`...), wire.MustJSON(req.System)...)
 	}
-	tools, err := wire.Tools(req.Tools, func(t llm.ToolSpec, schema json.RawMessage) tool {
+	tools, err := wire.Tools(wire.OpenAI, req.Tools, func(t llm.ToolSpec, schema json.RawMessage) tool {
 		return tool{"function", t.Name, t.Description, schema, false}
 	})
 	if err != nil {
