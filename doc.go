@@ -23,6 +23,17 @@
 //		fmt.Println(ev.Seq, ev.Body.Key())
 //	}
 //
+// The error, which comes last, is a [run.Halt] if the agent did not finish: if its model
+// failed, a limit stopped it, or somebody has to be asked. [run.Answer] returns the answer
+// alone.
+//
+// An [llm.Model] comes from the package of its provider, such as llm/openai (also for every
+// OpenAI-compatible endpoint), llm/anthropic, llm/google or llm/ollama; from the list in
+// llm/providers; or, for tests, from llm/scripted. It makes one attempt: [llm.Retry] makes
+// more.
+//
+//	model := llm.Retry(openai.New(openai.Options{Model: "gpt-5-mini", Key: key}), llm.RetryOptions{})
+//
 // The model replies; the runtime runs the calls in the reply and asks the model
 // again with their results, until a reply makes no call. One request and its
 // reply are a step.
@@ -133,9 +144,9 @@
 //	...
 //	err = l.Wake(ctx, "s1")
 //
-// Wake returns when the session has ended or waits for the user. Call it again
-// after you have appended something, and after a restart: it continues from the
-// journal. The process that drives a session holds its [Lease], if the journal is
+// Wake returns when the session has ended or waits for the user; [run.Halted] says
+// whether it has finished. Call Wake again after you have appended something, and
+// after a restart: it continues from the journal. The process that drives a session holds its [Lease], if the journal is
 // a [Locker]; others get [ErrDriven] and can still append. [run.Local.Watch]
 // yields the events of a session as they come, provisional ones included.
 //
@@ -176,6 +187,9 @@
 // Package host makes flows from specs.
 //
 // [run.Agent]: https://pkg.go.dev/github.com/openmanus-go/openmanus/run#Agent
+// [run.Halt]: https://pkg.go.dev/github.com/openmanus-go/openmanus/run#Halt
+// [run.Halted]: https://pkg.go.dev/github.com/openmanus-go/openmanus/run#Halted
+// [run.Answer]: https://pkg.go.dev/github.com/openmanus-go/openmanus/run#Answer
 // [run.Worker]: https://pkg.go.dev/github.com/openmanus-go/openmanus/run#Worker
 // [run.Local]: https://pkg.go.dev/github.com/openmanus-go/openmanus/run#Local
 // [run.Local.Watch]: https://pkg.go.dev/github.com/openmanus-go/openmanus/run#Local.Watch

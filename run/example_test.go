@@ -53,6 +53,12 @@ func ExampleAgent() {
 	// 8 model/1
 }
 
+func ExampleAnswer() {
+	answer, err := run.Answer(context.Background(), calculator(), "What is 1+2?")
+	fmt.Println(answer, err)
+	// Output: It is 3. <nil>
+}
+
 // Wake drives a session until nothing is left to do. The journal has everything
 // that happened.
 func ExampleLocal() {
@@ -69,34 +75,53 @@ func ExampleLocal() {
 	// Output: finished It is 3. <nil>
 }
 
-// A subscriber sees a reply while it streams.
-func ExampleLocal_Watch() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	agent := calculator()
+// stream drives a session and shows its events until nothing is left to do. The
+// error is a [*run.Halt] if the session has not finished.
+func stream(ctx context.Context, agent *openmanus.Agent, show func(openmanus.Event)) error {
 	l := &run.Local{Worker: run.Worker{Journal: new(journal.Memory), Flow: run.FlowsByName(agent)}}
 	if err := openmanus.Open(ctx, l.Journal, "s", agent, &question); err != nil {
-		fmt.Println(err)
+		return err
 	}
-	done := make(chan error)
-	for ev, err := range l.Watch(ctx, "s", 0) {
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		done <- l.Wake(ctx, "s")
+		stop()
+	}()
+	seen := int64(0)
+	for ev, err := range l.Watch(watch, "s", 0) { // a stream has no end of its own
 		if err != nil {
-			fmt.Println(err)
-			break
+			return err
 		}
+		seen = max(seen, ev.Seq)
+		show(ev)
+	}
+	if err := <-done; err != nil {
+		return err
+	}
+	for ev, err := range l.Journal.Events(ctx, "s", seen) { // what was stored as the stream ended
+		if err != nil {
+			return err
+		}
+		show(ev)
+	}
+	return run.Halted(ctx, l.Journal, "s")
+}
+
+// A subscriber sees a reply while it streams. The stream ends when Wake has returned.
+func ExampleLocal_Watch() {
+	err := stream(context.Background(), calculator(), func(ev openmanus.Event) {
 		switch b := ev.Body.(type) {
-		case openmanus.UserSaid:
-			go func() { done <- l.Wake(ctx, "s") }()
 		case openmanus.CallDone:
 			fmt.Println("result:", b.Parts.Text())
 		case openmanus.ModelSaid:
 			if b.Stop == llm.End {
 				fmt.Println("reply:", b.Message.Text())
-				fmt.Println(<-done)
-				return
 			}
 		}
-	}
+	})
+	fmt.Println(err)
 	// Output:
 	// result: 3
 	// reply: It is 3.

@@ -46,7 +46,8 @@ type Local struct {
 
 // Wake implements [Runtime]. If this Local is driving the session already, Wake
 // first waits for that to end. If another process is driving it, the error is
-// [openmanus.ErrDriven]. When ctx ends, Wake cancels requests and calls, records
+// [openmanus.ErrDriven]. It is no error that the session failed, stopped or waits:
+// [Halted] tells that. When ctx ends, Wake cancels requests and calls, records
 // what they did, and returns the context's error. The session can be woken
 // again later.
 func (l *Local) Wake(ctx context.Context, session string) error {

@@ -6,23 +6,23 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/journal"
-	"github.com/openmanus-go/openmanus/llm"
 )
 
 // Agent runs an agent in a session of its own, in memory, and yields the stored
 // events as they come. It ends when the session has ended or waits for the user:
 // an agent without a gate asks about every call that changes something. Leaving
-// the loop cancels the run. After an error, which it yields last, it ends.
+// the loop cancels the run.
+//
+// An error comes last. It is a [*Halt] if the session has not finished: if the model
+// failed, a limit stopped it, or it waits for the user.
 func Agent(ctx context.Context, a *openmanus.Agent, prompt string) iter.Seq2[openmanus.Event, error] {
 	return func(yield func(openmanus.Event, error) bool) {
-		const id = "main"
-		l := &Local{Worker: Worker{Journal: new(journal.Memory), Flow: FlowsByName(a)}}
 		ctx, cancel := context.WithCancel(ctx)
 		var driving sync.WaitGroup
 		defer driving.Wait()
 		defer cancel()
-		if err := openmanus.Open(ctx, l.Journal, id, a, &openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, prompt)}); err != nil {
+		l, err := ask(ctx, a, prompt)
+		if err != nil {
 			yield(openmanus.Event{}, err)
 			return
 		}
@@ -30,21 +30,24 @@ func Agent(ctx context.Context, a *openmanus.Agent, prompt string) iter.Seq2[ope
 		defer stop()
 		var failed error
 		driving.Go(func() {
-			failed = l.Wake(ctx, id)
+			failed = l.Wake(ctx, only)
 			stop()
 		})
 		last := int64(0)
-		for ev, err := range l.Journal.Follow(follow, id, 0) {
+		for ev, err := range l.Journal.Follow(follow, only, 0) {
 			if !yield(ev, err) {
 				return
 			}
 			last = ev.Seq
 		}
 		driving.Wait()
-		for ev, err := range l.Journal.Events(ctx, id, last) {
+		for ev, err := range l.Journal.Events(ctx, only, last) {
 			if !yield(ev, err) {
 				return
 			}
+		}
+		if failed == nil {
+			failed = Halted(ctx, l.Journal, only)
 		}
 		if failed != nil {
 			yield(openmanus.Event{}, failed)
@@ -56,6 +59,7 @@ func Agent(ctx context.Context, a *openmanus.Agent, prompt string) iter.Seq2[ope
 type Runtime interface {
 	// Wake drives a session until nothing is left to do, because it has ended
 	// or waits for the user. It returns at once if that is so already. Call it
-	// after appending to a session. The session must exist.
+	// after appending to a session. The session must exist. How it ended is no
+	// error: see [Halted].
 	Wake(ctx context.Context, session string) error
 }

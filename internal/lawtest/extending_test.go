@@ -7,10 +7,15 @@ import (
 	"testing"
 )
 
-// TestExtendingHasTheExamples holds the programs in docs/extending.md against
+// TestDocsHaveTheExamples holds the programs in docs/extending.md and in README.md against
 // their source. With UPDATE=1 in the environment it copies the source there.
-func TestExtendingHasTheExamples(t *testing.T) {
-	file := filepath.Join(top, "docs", "extending.md")
+func TestDocsHaveTheExamples(t *testing.T) {
+	haveExamples(t, filepath.Join("docs", "extending.md"), 4)
+	haveExamples(t, "README.md", 1)
+}
+
+func haveExamples(t *testing.T, page string, programs int) {
+	file := filepath.Join(top, page)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -27,14 +32,14 @@ func TestExtendingHasTheExamples(t *testing.T) {
 		return []byte("<!-- " + name + " -->\n```go\n" + string(source) + "```\n<!-- end -->")
 	})
 	switch {
-	case n != 4:
-		t.Errorf("%s has %d programs, want 4", file, n)
+	case n != programs:
+		t.Errorf("%s has %d programs, want %d", page, n, programs)
 	case string(want) == string(text):
 	case os.Getenv("UPDATE") != "":
 		if err := os.WriteFile(file, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Error("docs/extending.md is not what examples/ has: UPDATE=1 go test ./internal/lawtest -run TestExtending")
+		t.Errorf("%s is not what examples/ has: UPDATE=1 go test ./internal/lawtest -run TestDocsHaveTheExamples", page)
 	}
 }

@@ -490,6 +490,7 @@ var configured = []floor{
 
 var suites = []floor{
 	{pkg: "llm/llmtest", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
+	{pkg: "llm/internal/strict"},
 	{pkg: "workspace/workspacetest", may: map[string]string{module + "/workspace": worlds}},
 	{pkg: "journal/journaltest", may: map[string]string{module: speaks, module + "/journal": encodes, module + "/llm": models}},
 }
@@ -659,6 +660,7 @@ var programs = []floor{
 		"golang.org/x/sys/unix":               "a terminal that does not show what is typed",
 		"golang.org/x/term":                   "is a person there?",
 	}},
+	{pkg: "examples/agent", may: map[string]string{module + "/...": anExample, module: anExample}},
 	{pkg: "examples/tool", may: map[string]string{module + "/...": anExample, module: anExample}},
 	{pkg: "examples/flow", may: map[string]string{module + "/...": anExample, module: anExample}},
 	{pkg: "examples/surface", may: map[string]string{module + "/...": anExample, module: anExample}},
