@@ -452,14 +452,16 @@ type Mode string
 
 // The modes.
 const (
-	ApproveAsk      = "ask"      // ask about calls that change something outside a sandbox
-	ApproveEdits    = "edits"    // allow edits of the workspace's files, ask about other changes
-	ApproveAll      = "all"      // allow everything
-	ApproveReadOnly = "readonly" // deny every call that changes something
+	ApproveAsk   = "ask"   // ask about calls that change something outside a sandbox
+	ApproveEdits = "edits" // allow edits of the workspace's files, ask about other changes
+	ApproveAll   = "all"   // allow everything
 
-	// ApprovePlan denies every call that changes something, too. The agent looks, with
-	// commands that can change nothing where there is a sandbox, and ends its turn with
-	// a plan: see [State.Proposal].
+	// ApproveReadOnly denies every call that changes something. Where there is a sandbox,
+	// commands run in one in which they can change nothing.
+	ApproveReadOnly = "readonly"
+
+	// ApprovePlan is like ApproveReadOnly. The agent looks, and ends its turn with a plan:
+	// see [State.Proposal].
 	ApprovePlan = "plan"
 )
 

@@ -27,7 +27,7 @@ const (
 
 // commandsLook reports whether commands of sessions with the spec can change nothing.
 func commandsLook(spec openmanus.Spec) bool {
-	return spec.SandboxReadOnly || spec.Approve == openmanus.ApprovePlan
+	return spec.SandboxReadOnly || openmanus.Mode(spec.Approve).LooksOnly()
 }
 
 // checkMode returns an error if sessions with the spec cannot be in its mode.

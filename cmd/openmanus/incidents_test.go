@@ -80,7 +80,7 @@ func TestIncidentCodeFreeze(t *testing.T) {
 	i.file(".home/.config/openmanus/config.toml", "[run]\napprove = \"readonly\"\n[approval]\nallow = [\"tool:*\", \"command:rm *\"]\n", 0o600)
 	out, _ := i.run("run", "--model", "scripted:s", "clean up")
 	i.there("production.db", "1,206 records")
-	if n := strings.Count(out, "this session is read-only"); n < 3 {
+	if n := strings.Count(out, "this session is read-only"); n < 2 || !strings.Contains(out, "no sandbox here that keeps commands from changing files") {
 		t.Errorf("%d calls were denied:\n%s", n, out)
 	}
 	// Files in the workspace do not thaw it either.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/mcp"
 )
@@ -68,6 +69,11 @@ func (f mcpFlags) one(t *terminal, g *globals, name string) (*config.Config, con
 type mcpAddCmd struct {
 	Name   string   `arg:"" help:"The name. Its tools are called mcp_NAME_TOOL."`
 	Target []string `arg:"" help:"The command and its arguments, after --; or the URL." passthrough:"partial"`
+	mcpAddFlags
+}
+
+// mcpAddFlags are the flags of mcp add, which may stand after a URL as well.
+type mcpAddFlags struct {
 	Env    []string `help:"Give the command a variable: KEY=VALUE. A value such as \"${NAME}\" is read from your environment when it starts." placeholder:"KEY=VALUE" sep:"none"`
 	Header []string `help:"Send a header with every request to the URL: KEY=VALUE." placeholder:"KEY=VALUE" sep:"none"`
 	Sse    bool     `help:"The URL supports only the older transport."`
@@ -129,6 +135,15 @@ func (c *mcpAddCmd) entry(t *terminal) (e mcpEntry, err error) {
 	if len(target) == 0 {
 		return e, errors.New("the server is missing: openmanus mcp add NAME -- COMMAND ARG…, or openmanus mcp add NAME URL")
 	}
+	if strings.Contains(target[0], "://") {
+		var more mcpAddFlags
+		if _, err := cli.New("openmanus", "", &more).Parse(target[1:]); err != nil {
+			return e, fmt.Errorf("after the URL: %w", err)
+		}
+		target = target[:1]
+		c.Env, c.Header = append(c.Env, more.Env...), append(c.Header, more.Header...)
+		c.Sse, c.Trust = c.Sse || more.Sse, c.Trust || more.Trust
+	}
 	if e.Env, err = pairs("--env", c.Env); err != nil {
 		return e, err
 	}
@@ -148,10 +163,7 @@ func (c *mcpAddCmd) entry(t *terminal) (e mcpEntry, err error) {
 		e.Command, e.Args = target[0], target[1:]
 		return e, nil
 	}
-	switch {
-	case len(target) > 1:
-		return e, fmt.Errorf("a URL stands alone, and %q follows it", target[1])
-	case len(e.Env) > 0:
+	if len(e.Env) > 0 {
 		return e, errors.New("--env is for a server that is a command")
 	}
 	e.URL = target[0]
