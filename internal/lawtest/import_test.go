@@ -37,6 +37,7 @@ const (
 	drives    = "what drives sessions"
 	models    = "the vocabulary of models"
 	worlds    = "the vocabulary of workspaces"
+	helpers   = "programs of the machine, found where no agent writes"
 	platform  = "what the standard library does not know of the system"
 	serves    = "what is known of providers"
 	shared    = "what the adapters of models have in common"
@@ -87,6 +88,7 @@ var vocabularies = []floor{
 	{pkg: "internal/gitindex"},
 	{pkg: "internal/near"},
 	{pkg: "internal/regular"},
+	{pkg: "internal/hostexec", not: []string{"net", "net/http"}},
 	{pkg: "internal/clip", may: map[string]string{"golang.org/x/text/width": "how wide a letter is on the screen"}},
 	{pkg: "internal/ids"},
 	{pkg: "internal/a2awire", not: []string{"net", "net/http", "os", "os/exec"}},
@@ -129,6 +131,7 @@ var vocabularies = []floor{
 	{pkg: "internal/copydir", may: map[string]string{module + "/internal/regular": untrusted}},
 	{pkg: "internal/worktree", may: map[string]string{
 		module + "/internal/regular": untrusted, module + "/internal/copydir": "what is not committed is merged by file",
+		module + "/internal/hostexec": helpers,
 	}, not: []string{"net", "net/http"}},
 	{pkg: "internal/htmlmd", may: map[string]string{
 		"golang.org/x/net/html": "what it reads", "golang.org/x/net/html/atom": "the names of elements",
@@ -272,6 +275,7 @@ var adapters = []floor{
 	}},
 	{pkg: "internal/hooks", may: map[string]string{
 		module: speaks, module + "/run": "what it says of calls", module + "/internal/clip": "answers are shortened for people",
+		module + "/internal/hostexec": helpers,
 	}},
 	{pkg: "internal/schedule", may: map[string]string{
 		module: "a schedule is a journal", module + "/journal": "of its own kind",
@@ -309,6 +313,7 @@ var adapters = []floor{
 		"mvdan.cc/sh/v3/syntax":            "commands are read as a shell reads them",
 	}},
 	{pkg: "sandbox", may: map[string]string{
+		module + "/internal/hostexec":     helpers,
 		module + "/workspace":             worlds,
 		module + "/internal/gitindex":     "what git would write",
 		module + "/internal/protected":    "what programs outside take orders from",
@@ -316,7 +321,8 @@ var adapters = []floor{
 		"github.com/pelletier/go-toml/v2": "settings of tools, without their tokens",
 	}},
 	{pkg: "sandbox/attempts", may: map[string]string{
-		module + "/sandbox": "what it tries to break out of", module + "/workspace": worlds,
+		module + "/internal/hostexec": helpers,
+		module + "/sandbox":           "what it tries to break out of", module + "/workspace": worlds,
 		module + "/internal/protected": "the names that it tries to write",
 		"golang.org/x/sync/errgroup":   "several attempts at a time", "golang.org/x/tools/txtar": casts,
 	}},
@@ -368,6 +374,7 @@ var adapters = []floor{
 	}},
 
 	{pkg: "browser", may: map[string]string{
+		module + "/internal/hostexec":       helpers,
 		module + "/sandbox/egress":          "the proxy of a browser, and addresses as rules read them",
 		module + "/internal/clip":           "texts are shortened for people",
 		module:                              speaks,
@@ -519,6 +526,7 @@ var surfaces = []floor{
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/surface", may: map[string]string{module: speaks}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/tui", may: map[string]string{
+		module + "/internal/hostexec": helpers,
 		module + "/internal/surface":  "where sessions are",
 		module + "/internal/termtext": "colours, Markdown, lines",
 		module + "/internal/linemode": "what events say, in the words of the line mode",
@@ -575,13 +583,15 @@ var surfaces = []floor{
 }
 
 var assembly = []floor{
-	{pkg: "internal/install", may: map[string]string{module: speaks}, not: []string{"net", "net/http"}},
+	{pkg: "internal/install", may: map[string]string{module: speaks, module + "/internal/hostexec": helpers}, not: []string{"net", "net/http"}},
 	{pkg: "internal/doctor", may: map[string]string{
-		module + "/internal/install": "how programs are installed",
-		module + "/config":           "what is configured is what it looks for",
-		"golang.org/x/sys/...":       platform,
+		module + "/internal/hostexec": helpers,
+		module + "/internal/install":  "how programs are installed",
+		module + "/config":            "what is configured is what it looks for",
+		"golang.org/x/sys/...":        platform,
 	}},
 	{pkg: "host", may: map[string]string{
+		module + "/internal/hostexec":  helpers,
 		module + "/internal/a2aclient": "agents elsewhere",
 		module + "/internal/protected": "what a merge of attempts must not take",
 		module:                         speaks, module + "/llm": models, module + "/llm/provider": serves, module + "/workspace": worlds,
