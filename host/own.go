@@ -25,6 +25,12 @@ func (e Env) ownDirs(cfg *config.Config) []string {
 	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }
 
+// written returns the directories that commands of agents write: dir, the workspace of
+// the configuration, and where a server keeps those of its users.
+func written(cfg *config.Config, dir string) []string {
+	return []string{dir, cfg.Run.Workspace, cfg.Serve.Root}
+}
+
 // Own reports, of the name of a file in the workspace dir, whether it is one of
 // the program's own directories or in one: see [Env.CheckWorkspace]. Names are
 // relative to the workspace, with slashes.

@@ -45,6 +45,9 @@ func (e Env) openWorkspace(ctx context.Context, cfg *config.Config, spec openman
 		return nil, mistake(err)
 	}
 	o.Read = append(o.Read, borrowed(spec)...)
+	if spec.Worktree != nil {
+		o.NotIn = append(o.NotIn, spec.Worktree.Repository)
+	}
 	if commandsLook(spec) {
 		shut(&o)
 	}
@@ -132,6 +135,8 @@ func (e Env) Sandbox(cfg *config.Config, dir, kind string) (sandbox.Options, err
 		Dir: dir, Kind: sandbox.Kind(kind), Network: sandbox.Network(c.Network),
 		Read: e.atHome(c.Read), Toolchains: e.atHome(c.Toolchains), Hide: own,
 		Memory: c.Memory, CPUs: c.CPUs, Image: c.Image, WorkDir: c.WorkDir,
+		NotIn:      written(cfg, e.Dir),
+		Private:    filepath.Join(cfg.DataDir, "sandboxes"),
 		ProbeCache: filepath.Join(cfg.DataDir, "sandbox.works"),
 		Warn:       e.Warn,
 	}

@@ -71,7 +71,13 @@ func newBase(o Options) (_ *base, err error) {
 	if b.view, err = newMountView(o); err != nil {
 		return nil, err
 	}
-	if b.private, err = newPrivate(); err != nil {
+	// Whoever can write there makes the next sandbox: it has what is mounted, and the
+	// sockets. So it is never where a command writes.
+	parent, err := o.outside().Dir(o.Private)
+	if err != nil {
+		return nil, err
+	}
+	if b.private, err = newPrivate(parent); err != nil {
 		return nil, err
 	}
 	if b.reserve, err = reserve(b.private.dir); err != nil {
@@ -100,6 +106,10 @@ func (b *base) Contained() bool { return b.o.Network != AllNetwork }
 // ReadOnly is explained at [workspace.ReadOnly]. With Options.ReadOnly there is no
 // network, and the kinds all mount or rule as it says.
 func (b *base) ReadOnly() bool { return b.o.ReadOnly }
+
+// Home returns the home directory of commands, as they see it: nothing outside of this
+// sandbox writes it.
+func (b *base) Home() string { return b.view.home }
 
 // aside are the variables by which tools write into the temporary directory, {TMP},
 // what they keep in a project otherwise. Where the workspace is read-only they could
@@ -131,7 +141,7 @@ func (b *base) serveProxy() error {
 	if err := os.Mkdir(b.private.path("proxy"), 0o755); err != nil {
 		return err
 	}
-	l, err := net.Listen("unix", b.private.path("proxy", proxyName))
+	l, err := listenIn(b.private.path("proxy"), proxyName)
 	if err != nil {
 		return fmt.Errorf("the proxy's socket: %w", err)
 	}
@@ -144,6 +154,22 @@ func (b *base) serveProxy() error {
 		l.Close()
 	})
 	return nil
+}
+
+// listenIn listens on a socket in a directory, whose path may be longer than the address
+// of a socket can be.
+func listenIn(dir, name string) (net.Listener, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), name)})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // the directory goes, and the descriptor means another by then
+	return l, nil
 }
 
 // Close implements [workspace.Cage]. All commands have ended by then. It also

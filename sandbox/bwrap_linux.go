@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -41,7 +42,7 @@ type bubblewrap struct {
 	*base
 	program string   // the path of bwrap
 	args    []string // of bwrap, the same for every command; set by ready
-	filter  string   // the file with the filter of system calls
+	filter  []byte   // of system calls, as bwrap reads it; set by ready
 
 	ready func() error // makes args, the filter and what is mounted; the first call does the work
 
@@ -60,9 +61,9 @@ const insideHome = "/home/agent"
 // newBubblewrap makes the sandbox, and runs a command in it unless it is known
 // that bubblewrap works on this machine.
 func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
-	program, err := exec.LookPath("bwrap")
+	program, err := o.outside().Look("bwrap")
 	if err != nil {
-		return nil, fmt.Errorf("%w: the program bwrap is not in PATH", ErrNone)
+		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	h, err := newBase(o)
 	if err != nil {
@@ -72,7 +73,7 @@ func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
 	if within(insideHome, realOr(os.Getenv("HOME"))) {
 		h.view.home += "-inside" // the person's is of that name, and toolchains in it are shown
 	}
-	b := &bubblewrap{base: h, program: program, filter: h.private.path("filter")}
+	b := &bubblewrap{base: h, program: program}
 	if err := b.makeLimits(); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -200,11 +201,8 @@ func (b *bubblewrap) finish() error {
 	if err := errors.Join(b.fillPrivate(), b.copyResolver(), b.view.tools.write(b.private.path("home"))); err != nil {
 		return err
 	}
-	filter, err := sysFilter{inet: true, unix: true, ipc: true}.encoded()
-	if err == nil {
-		err = os.WriteFile(b.filter, filter, 0o600)
-	}
-	if err == nil {
+	var err error
+	if b.filter, err = (sysFilter{inet: true, unix: true, ipc: true}).encoded(); err == nil {
 		b.args, err = b.arguments()
 	}
 	return err
@@ -262,7 +260,7 @@ func (b *bubblewrap) Name() string { return string(Bubblewrap) }
 // machine. Users and groups are mapped so that the workspace belongs to the user
 // inside. The descriptors 3 to 5 are those of the type ends.
 func (b *bubblewrap) arguments() ([]string, error) {
-	program, err := os.Executable()
+	program, err := b.ownProgram(b.o.Network == Hosts)
 	if err != nil {
 		return nil, err
 	}
@@ -367,20 +365,16 @@ func (b *bubblewrap) ends(x *exec.Cmd, options []string) (_ *ends, err error) {
 			closeAll(made)
 		}
 	}()
-	filter, err := os.Open(b.filter)
+	filter, err := inMemory("filter", b.filter)
 	if err != nil {
 		return nil, err
 	}
 	made = append(made, filter)
-	memory, err := unix.MemfdCreate("options", unix.MFD_CLOEXEC)
+	args, err := inMemory("options", []byte(strings.Join(options, "\x00")+"\x00"))
 	if err != nil {
 		return nil, err
 	}
-	args := os.NewFile(uintptr(memory), "options")
 	made = append(made, args)
-	if _, err = args.WriteAt([]byte(strings.Join(options, "\x00")+"\x00"), 0); err != nil {
-		return nil, err
-	}
 	infoR, infoW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -392,6 +386,39 @@ func (b *bubblewrap) ends(x *exec.Cmd, options []string) (_ *ends, err error) {
 	}
 	x.ExtraFiles = []*os.File{filter, infoW, blockR, args}
 	return &ends{theirs: x.ExtraFiles, info: infoR, block: blockW}, nil
+}
+
+// inMemory returns a file of that content, which has no name and which nobody can change.
+func inMemory(name string, content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err = f.WriteAt(content, 0); err == nil { // the reader begins at the beginning
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS,
+			unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// ownProgram returns the path of this program, which runs in the sandbox as well. A
+// command could put something else in its place if it is in the workspace: then it is
+// refused if it is needed.
+func (b *base) ownProgram(needed bool) (string, error) {
+	program, err := os.Executable()
+	if err != nil || !needed {
+		return program, err
+	}
+	if in := hostexec.Outside(b.view.ws).Within(program); in != "" && !b.o.ReadOnly {
+		return "", fmt.Errorf("this program, %s, is in the workspace %s, where commands could exchange it: start one "+
+			"that is elsewhere", program, in)
+	}
+	return program, nil
 }
 
 // unblock learns the first process of the sandbox, sets its limits, and lets the

@@ -23,7 +23,7 @@ func (c *container) configure() error {
 	if c.o.Network == Hosts {
 		args = append(args, string(Hosts))
 	}
-	program, err := os.Executable()
+	program, err := c.ownProgram(true)
 	if err != nil {
 		return err
 	}

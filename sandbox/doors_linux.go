@@ -36,7 +36,7 @@ const listenerName = "openmanus-listen"
 
 // Opens reports whether [process.Forward] works here: see [workspace.Opens].
 func (b *bubblewrap) Opens() bool {
-	_, err := exec.LookPath("nsenter")
+	_, err := b.o.outside().Look("nsenter")
 	return err == nil && b.o.Network != AllNetwork && !b.o.ReadOnly
 }
 
@@ -104,7 +104,7 @@ func (b *bubblewrap) socketsIn(p *process, ports []int) (sockets []net.Listener,
 // listener returns the command of the helper. It is found by a link, since its name says
 // what it is.
 func (b *bubblewrap) listener(ports []int) (*exec.Cmd, error) {
-	program, err := os.Executable()
+	program, err := b.ownProgram(true)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +112,11 @@ func (b *bubblewrap) listener(ports []int) (*exec.Cmd, error) {
 	if err := os.Symlink(program, link); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
-	x := exec.Command("nsenter", "--user=/proc/self/fd/4", "--net=/proc/self/fd/5", "--preserve-credentials", "--", link)
+	x := b.o.outside().Command(context.Background(), "nsenter", "--user=/proc/self/fd/4", "--net=/proc/self/fd/5", "--preserve-credentials", "--", link)
 	for _, port := range ports {
 		x.Args = append(x.Args, strconv.Itoa(port))
 	}
-	x.Env = []string{"PATH=" + os.Getenv("PATH")}
+	x.Env = []string{} // it needs none
 	return x, nil
 }
 

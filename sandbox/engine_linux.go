@@ -12,11 +12,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // engineSocket is where the engine listens by default.
@@ -88,9 +89,9 @@ func (e *engine) negotiate(ctx context.Context) error {
 // explainUnreachable returns the error for an engine that cannot be reached, with the
 // command that installs or starts it, or that gives the user the right to use it.
 func (e *engine) explainUnreachable(err error) error {
-	_, missing := exec.LookPath("dockerd")
+	_, missing := hostexec.Finder{}.Look("dockerd")
 	if missing != nil {
-		_, missing = exec.LookPath("docker")
+		_, missing = hostexec.Finder{}.Look("docker")
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && missing != nil:

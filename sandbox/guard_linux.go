@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/protected"
 )
 
@@ -325,7 +326,11 @@ func (g *guard) quarantine(name string) error {
 		return nil
 	}
 	if g.quarantineDir == "" {
-		dir, err := os.MkdirTemp("", "openmanus-taken-")
+		parent, err := hostexec.Outside(g.ws).Dir()
+		if err != nil {
+			return err
+		}
+		dir, err := os.MkdirTemp(parent, "openmanus-taken-")
 		if err != nil {
 			return err
 		}

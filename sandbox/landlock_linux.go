@@ -34,8 +34,7 @@ const leastABI = 6
 // namespace commands cannot even connect to themselves.
 type landlock struct {
 	*base
-	program string // the path of this program
-	rules   landlockRules
+	rules landlockRules
 }
 
 // landlockRules say what a command may do. The supervisor reads them as JSON.
@@ -80,7 +79,7 @@ func newLandlock(_ context.Context, o Options) (workspace.Cage, error) {
 
 // build decides what commands may read and write. They find private directories
 // under their real paths, by TMPDIR and HOME.
-func (l *landlock) build() (err error) {
+func (l *landlock) build() error {
 	if l.o.Deny != nil {
 		return fmt.Errorf("%w: rules deny paths, and Landlock cannot hide them from commands: install bubblewrap",
 			ErrNone)
@@ -88,9 +87,6 @@ func (l *landlock) build() (err error) {
 	if len(l.view.hide) > 0 {
 		return fmt.Errorf("%w: %s is in the workspace, and Landlock cannot hide it: choose another workspace, or "+
 			"install bubblewrap", ErrNone, l.view.hide[0])
-	}
-	if l.program, err = os.Executable(); err != nil {
-		return err
 	}
 	l.view.home = l.private.path("home")
 	if err := os.WriteFile(l.private.path("home", ".gitconfig"), []byte(gitConfig()), 0o644); err != nil {
@@ -169,7 +165,7 @@ func (l *landlock) Start(c *workspace.Spawn) (workspace.Process, error) {
 		return nil, err
 	}
 	w, r := os.NewFile(uintptr(pair[0]), "supervisor"), os.NewFile(uintptr(pair[1]), "supervisor")
-	x := c.Cmd(l.program)
+	x := c.Cmd("/proc/self/exe") // this very program, whatever is at its path by now
 	x.Args, x.Env, x.Dir = []string{supervisorName}, env, c.Dir
 	x.ExtraFiles = []*os.File{r}
 	p, err := startProcess(l.limits.starter, x)

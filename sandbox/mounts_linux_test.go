@@ -127,7 +127,7 @@ func TestMountPoints(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPrivate()
+	p, err := newPrivate(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

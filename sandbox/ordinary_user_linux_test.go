@@ -35,7 +35,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "tmp"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Join(dir, "tmp"), 0o777); err != nil {
+	if err := os.Chmod(filepath.Join(dir, "tmp"), 0o777|os.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=TestAttempts$|TestConforms", "-test.timeout=9m")

@@ -27,15 +27,13 @@ type private struct {
 	lock *os.File
 }
 
-// newPrivate makes a private directory, and removes those of killed processes.
-func newPrivate() (*private, error) {
-	sweepPrivate()
+// newPrivate makes a private directory in parent, which is without links and which no
+// command can write, and removes those of killed processes there.
+func newPrivate(parent string) (*private, error) {
+	sweepPrivate(parent)
 	// sweepPrivate does not look for this name before it is locked
-	dir, err := os.MkdirTemp("", "openmanus-new-")
+	dir, err := os.MkdirTemp(parent, "openmanus-new-")
 	if err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
 	p := &private{dir: dir}
@@ -116,9 +114,9 @@ func removeAll(dir string) error {
 // owner left.
 const abandonedAge = 10 * time.Minute
 
-// sweepPrivate removes what killed processes of this user left.
-func sweepPrivate() {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), privatePrefix+"*")) // the pattern is right
+// sweepPrivate removes what killed processes of this user left in parent.
+func sweepPrivate(parent string) {
+	dirs, _ := filepath.Glob(filepath.Join(parent, privatePrefix+"*")) // what is no pattern has nothing
 	for _, dir := range dirs {
 		info, err := os.Lstat(dir)
 		if err != nil || !info.IsDir() || owner(info) != os.Geteuid() {

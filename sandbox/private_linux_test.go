@@ -12,13 +12,13 @@ import (
 // once, and without a lock when it is so old that its owner cannot be about to
 // remove it. A locked directory stays.
 func TestSweepPrivate(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	held, err := newPrivate()
+	parent := t.TempDir()
+	held, err := newPrivate(parent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plant := func(name string, lock bool, age time.Duration) string {
-		dir := filepath.Join(os.TempDir(), privatePrefix+name)
+		dir := filepath.Join(parent, privatePrefix+name)
 		if err := os.MkdirAll(filepath.Join(dir, "home", "x"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestSweepPrivate(t *testing.T) {
 	}
 	cut := plant("cut", false, time.Hour)
 	going := plant("going", false, 0)
-	p, err := newPrivate()
+	p, err := newPrivate(parent)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -142,6 +143,16 @@ type Options struct {
 	Image   string // the image of containers; "": DefaultImage
 	Engine  string // the socket of the container engine, as in DOCKER_HOST; "": Docker's own
 	WorkDir string // a second path of the workspace in containers; "": none
+
+	// NotIn are directories besides Dir that commands of an agent write, in this sandbox or
+	// in another one: no program of the machine is taken from there, whatever PATH says.
+	NotIn []string
+
+	// Private is a directory for what sandboxes are made of, each in one of its own that
+	// goes with it. It is made if it is missing. If it is in the workspace, or others
+	// than this user and root can write on its path, a temporary directory of which
+	// neither is true is used instead; that is also what "" means.
+	Private string
 
 	// ProbeCache names a file that remembers that a sandbox worked on this
 	// machine since it was started, so that Open need not run a command to
@@ -233,6 +244,11 @@ func (noCommands) Start(*workspace.Spawn) (workspace.Process, error) {
 
 // Close implements [workspace.Cage].
 func (noCommands) Close() error { return nil }
+
+// outside finds programs and directories that no command of an agent writes.
+func (o *Options) outside() hostexec.Finder {
+	return hostexec.Outside(append([]string{o.Dir}, o.NotIn...)...)
+}
 
 // newCage makes the sandbox itself. With Auto, Landlock is tried only if
 // Bubblewrap failed.

@@ -11,12 +11,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -68,7 +68,7 @@ func (t *trial) judge(text string) error {
 
 // playOutside runs the outside script, and does what it asks for.
 func (t *trial) playOutside() error {
-	cmd := exec.CommandContext(t.ctx, python, "-ISc", library("outside.py"),
+	cmd := hostexec.Outside(t.dir).Command(t.ctx, python, "-ISc", library("outside.py"),
 		t.parts["shared outside.py"]+t.parts["outside.py"])
 	cmd.Env = append(slices.Clone(committer), "PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME"), "TOP="+t.top,
 		"CANARY="+t.canary, "KIND="+string(t.o.Kind))
