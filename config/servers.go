@@ -25,7 +25,7 @@ type MCPServer struct {
 	Command string            // of a server that this program starts
 	Args    []string          //
 	Env     map[string]string // added to a minimal environment
-	Dir     string            // where it runs, absolute; "": in the workspace
+	Dir     string            // where it runs, absolute; "": in a directory of its own
 
 	URL          string            // of a server that is asked over HTTP
 	Headers      map[string]string // of every request to it
@@ -118,9 +118,6 @@ func (r *mcpReader) file(path string, must, found bool) {
 		}
 		s.Found = found
 		s.Trust = s.Trust && !found
-		if found && s.Dir == "" {
-			s.Dir = filepath.Dir(path)
-		}
 		r.by[s.Name] = s
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -40,17 +41,26 @@ func ServerConfig(s config.MCPServer) mcp.ServerConfig {
 		ClientID: s.ClientID, ClientSecret: s.ClientSecret,
 		Trust: s.Trust, Allow: s.Allow, Deny: s.Deny, Timeout: s.Timeout, StartTimeout: s.StartTimeout,
 	}
+	if s.Found && s.URL == "" {
+		full, _ := s.Expanded(os.LookupEnv) // a variable that is not set keeps it from starting
+		c.Resolved = resolved(full)
+	}
 	c.ID = mcp.Identity(c)
 	return c
 }
 
-// Expand returns a server as it is started, with the values of its variables.
-// Its identity is that of the server before.
-func (e Env) Expand(s config.MCPServer) (mcp.ServerConfig, error) {
+// Expand returns a server as it is started: with the values of its variables, the path of
+// its program, and the directory in which it runs. Its identity is that of the server
+// before.
+func (e Env) Expand(cfg *config.Config, s config.MCPServer) (mcp.ServerConfig, error) {
 	full, err := s.Expanded(e.lookup)
+	if err != nil {
+		return mcp.ServerConfig{}, err
+	}
 	c := ServerConfig(full)
-	c.ID = ServerConfig(s).ID
-	return c, err
+	before := ServerConfig(s)
+	c.ID, c.Resolved = before.ID, before.Resolved
+	return e.started(cfg, full, c)
 }
 
 // Approvals returns the MCP servers that the user approved.
@@ -68,6 +78,7 @@ func Granted(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "mcp
 func (e Env) ClientOptions(cfg *config.Config, runner workspace.Runner) mcp.Options {
 	o := mcp.Options{
 		Runner: runner, Root: cfg.Run.Workspace, Approvals: Approvals(cfg), DeferAbove: cfg.MCP.DeferAbove, Version: e.Version,
+		Dir: ownDir(runner), Check: e.startCheck(cfg, nil),
 		SignIn: &mcp.SignIn{Dir: Granted(cfg), Show: e.ShowLink},
 		Say:    func(line string) { e.warnf("mcp: %s", line) },
 	}
@@ -100,7 +111,7 @@ func (h *Host) connect(ctx context.Context) (*mcp.Client, io.Closer, error) {
 		return nil, nil, err
 	}
 	o := h.ClientOptions(h.Config, ws)
-	o.Servers = servers
+	o.Servers, o.Check = servers, h.startCheck(h.Config, h.CurrentServers)
 	c := mcp.NewClient(o)
 	c.Start(ctx)
 	return c, closeAll{c, ws}, nil
@@ -121,7 +132,7 @@ func (h *Host) usable(ctx context.Context) ([]mcp.ServerConfig, error) {
 		if !use {
 			continue
 		}
-		c, err := h.Expand(s)
+		c, err := h.Expand(h.Config, s)
 		if err != nil {
 			h.warnf("mcp: %v; its tools are left out", err)
 			continue
@@ -170,7 +181,7 @@ func (h *Host) reach(c mcp.ServerConfig) string {
 	switch {
 	case c.Command == "":
 		return ""
-	case h.Config.MCP.Sandbox && h.Config.Sandbox.Kind != string(sandbox.None):
+	case caged(h.Config):
 		return "It runs in the sandbox. "
 	}
 	return "It runs with your rights. "

@@ -151,12 +151,13 @@ func (h *Host) TryServer(ctx context.Context, s config.MCPServer, show func(serv
 		return mcp.Status{}, err
 	}
 	defer ws.Close()
-	full, err := h.Expand(s)
+	full, err := h.Expand(h.Config, s)
 	if err != nil {
 		return mcp.Status{}, err
 	}
 	o := h.ClientOptions(h.Config, ws)
 	o.Servers, o.Say, o.SignIn.Show = []mcp.ServerConfig{full}, nil, show
+	o.Check = h.startCheck(h.Config, func() []config.MCPServer { return []config.MCPServer{s} })
 	c := mcp.NewClient(o)
 	defer c.Close()
 	c.Start(ctx)

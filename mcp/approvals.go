@@ -62,9 +62,14 @@ func (d definition) differs(old definition) string {
 
 // Identity returns the identity under which a server is approved: a hash of
 // everything that decides which program is started or which address is
-// contacted. Values are as configured, before variables in them are replaced.
+// contacted. Values are as configured, before variables in them are replaced; with them
+// counts what the command line was found to stand for.
 func Identity(s ServerConfig) string {
-	data, err := json.Marshal([]any{s.Name, s.Command, s.Args, s.Env, s.Dir, s.URL, s.Headers, s.Type})
+	all := []any{s.Name, s.Command, s.Args, s.Env, s.Dir, s.URL, s.Headers, s.Type}
+	if len(s.Resolved) > 0 {
+		all = append(all, s.Resolved)
+	}
+	data, err := json.Marshal(all)
 	if err != nil {
 		panic(err) // strings always encode
 	}
@@ -72,7 +77,8 @@ func Identity(s ServerConfig) string {
 }
 
 // Shown returns what a person approves, in one line: the exact command or the
-// URL, with the names of the variables or headers that are added.
+// URL, with the names of the variables or headers that are added, and what the command
+// stands for.
 func (s ServerConfig) Shown() string {
 	what, extra, kind := s.URL, s.Headers, "header"
 	if s.URL == "" {
@@ -91,13 +97,16 @@ func (s ServerConfig) Shown() string {
 	if slices.Sort(names); len(names) > 0 {
 		what += fmt.Sprintf("  (%s %s)", kind, strings.Join(names, ", "))
 	}
+	for _, r := range s.Resolved {
+		what += "  (" + line(r, 1000) + ")"
+	}
 	return what
 }
 
 // place says where the server's program runs.
 func (s ServerConfig) place() string {
 	if s.Dir == "" {
-		return "the workspace"
+		return "a directory of its own"
 	}
 	return word(s.Dir)
 }

@@ -25,7 +25,11 @@ type ServerConfig struct {
 	Command string            // a program that speaks MCP over its standard input and output
 	Args    []string          // its arguments
 	Env     map[string]string // added to the environment of the Runner
-	Dir     string            // its working directory, absolute; "": that of the Runner
+	Dir     string            // its working directory, absolute; "": that of the Options
+
+	// Resolved says what the command line stands for, in clauses: the program that was
+	// found, files that it names with their content. It is part of the [Identity].
+	Resolved []string
 
 	URL     string
 	Headers map[string]string // sent with every request to the host of the URL
@@ -48,6 +52,14 @@ type Options struct {
 	// Root is the directory that servers which are programs are offered as a root: that in
 	// which agents work. Absolute; "": they are offered none.
 	Root string
+
+	// Dir is where servers that are programs start if their configuration does not say
+	// it. "": where the Runner starts programs.
+	Dir string
+
+	// Check, if not nil, is called before a server that is a program is started, each
+	// time. It returns why it may not.
+	Check func(context.Context, ServerConfig) error
 
 	// Approvals say which tools a person approved. If nil, every tool is
 	// offered.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,11 @@ func (l *link) spawn() (*process, error) {
 	if l.c.opts.Runner == nil {
 		return nil, errors.New("programs cannot be run here: use a server with a URL")
 	}
+	if check := l.c.opts.Check; check != nil {
+		if err := check(l.life, l.cfg); err != nil {
+			return nil, err
+		}
+	}
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -57,7 +63,7 @@ func (l *link) spawn() (*process, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(l.c.life)) // end closes its input first
 	p := &process{in: in, out: out, stderr: &tail{}, stop: stop, done: make(chan struct{})}
 	cmd := &workspace.Cmd{
-		Args: append([]string{l.cfg.Command}, l.cfg.Args...), Dir: l.cfg.Dir, Env: environment(l.cfg.Env),
+		Args: append([]string{l.cfg.Command}, l.cfg.Args...), Dir: cmp.Or(l.cfg.Dir, l.c.opts.Dir), Env: environment(l.cfg.Env),
 		Stdin: theirIn, Stdout: theirOut, Stderr: p.stderr, Grace: grace,
 	}
 	if !l.c.background(func() {

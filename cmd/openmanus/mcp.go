@@ -155,8 +155,10 @@ func (c *mcpAddCmd) entry(t *terminal) (e mcpEntry, err error) {
 		if len(e.Headers) > 0 || c.Sse {
 			return e, errors.New("--header and --sse are for a server with a URL")
 		}
-		for i, w := range target { // it may run in any workspace
-			if info, err := os.Stat(filepath.Join(t.dir, w)); err == nil && info.Mode().IsRegular() && !filepath.IsAbs(w) {
+		for i, w := range target { // it starts elsewhere
+			info, err := os.Stat(filepath.Join(t.dir, w))
+			isPath := err == nil && (info.Mode().IsRegular() || strings.HasPrefix(w, "."))
+			if isPath && !filepath.IsAbs(w) {
 				target[i] = filepath.Join(t.dir, w)
 			}
 		}
@@ -195,7 +197,7 @@ func (t *terminal) try(ctx context.Context, cfg *config.Config, s config.MCPServ
 		return mcp.Status{}, err
 	}
 	defer ws.Close()
-	full, err := t.host().Expand(s)
+	full, err := t.host().Expand(cfg, s)
 	if err != nil {
 		return mcp.Status{}, usage(err)
 	}
