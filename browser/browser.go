@@ -32,6 +32,10 @@ type Options struct {
 	URL     string // a running browser to connect to instead, http://HOST:PORT or ws://…
 	Profile string // the directory with cookies and log-ins; "" means a new one, removed by Close
 
+	// NotIn are the directories that commands of the agent write: neither the program nor
+	// what the browser keeps is looked for or put there.
+	NotIn []string
+
 	Window bool // whether it shows a window
 
 	// NoSandbox turns off Chromium's own sandbox, without which it cannot run as
@@ -139,7 +143,7 @@ func (b *Browser) transport(ctx context.Context, o *Options) (chromedp.Transport
 	if err != nil {
 		return nil, fmt.Errorf("no browser answers at %s: %w", o.URL, err)
 	}
-	if b.dir, err = os.MkdirTemp("", "openmanus-browser-"); err != nil {
+	if b.dir, err = o.makeDir(); err != nil {
 		tr.Close()
 		return nil, err
 	}

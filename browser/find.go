@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // ErrNoBrowser is the error of [Start] and [Find] where no Chromium is installed.
@@ -18,7 +19,7 @@ var ErrNoBrowser = errors.New("no Chromium was found: install one (apt install c
 // Find returns the path of the Chromium that [Start] runs by default: the first
 // known program on the PATH, else the first in the places where systems install
 // one.
-func Find() (string, error) { return findProgram(exec.LookPath, os.Stat) }
+func Find() (string, error) { return findProgram(hostexec.Finder{}.Look, os.Stat) }
 
 // names are the programs that are looked for on the PATH.
 const names = "chromium chromium-browser google-chrome google-chrome-stable chrome microsoft-edge msedge"
@@ -65,12 +66,18 @@ func installed(goos string, getenv func(string) string) []string {
 	return all
 }
 
+// outside finds programs and directories that the agent's commands cannot write.
+func (o *Options) outside() hostexec.Finder { return hostexec.Outside(o.NotIn...) }
+
 // program returns the path of the program to run.
 func (o *Options) program() (string, error) {
 	if o.Path == "" {
-		return Find()
+		return findProgram(o.outside().Look, os.Stat)
 	}
-	path, err := exec.LookPath(o.Path)
+	path, err := o.outside().Look(o.Path)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
 	if err != nil {
 		return "", fmt.Errorf("the browser %s cannot be run: %w", o.Path, err)
 	}

@@ -41,15 +41,16 @@ func launch(o *Options) (*process, error) {
 		return nil, errNoSandbox
 	}
 	p := &process{stderr: &tail{max: 16 << 10}, exited: make(chan struct{})}
-	if p.dir, err = os.MkdirTemp("", "openmanus-browser-"); err != nil {
-		return nil, fmt.Errorf("a directory for the browser: %w", err)
+	if p.dir, err = o.makeDir(); err != nil {
+		return nil, err
 	}
 	profile := o.Profile
 	if profile == "" {
 		profile = p.dir + "/profile"
 	}
-	p.cmd = exec.Command(path, append(o.arguments(profile), "about:blank")...)
-	p.cmd.Env = environment(os.Environ())
+	p.cmd = o.outside().Command(context.Background(), path, append(o.arguments(profile), "about:blank")...)
+	p.cmd.Dir = p.dir // what starts it may be a script, and it looks for files where it starts
+	p.cmd.Env = environment(p.cmd.Env)
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = 2 * time.Second
 	pipe, err := newPipe(p.cmd)
@@ -70,6 +71,19 @@ func launch(o *Options) (*process, error) {
 		close(p.exited)
 	}()
 	return p, nil
+}
+
+// makeDir makes a directory for a browser, which has its cookies. Commands of the agent
+// do not see it.
+func (o *Options) makeDir() (string, error) {
+	parent, err := o.outside().Dir()
+	if err == nil {
+		parent, err = os.MkdirTemp(parent, "openmanus-browser-")
+	}
+	if err != nil {
+		return "", fmt.Errorf("a directory for the browser: %w", err)
+	}
+	return parent, nil
 }
 
 // errNoSandbox is the error of a start as root without [Options].NoSandbox.

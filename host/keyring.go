@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // A Keyring keeps keys in the system's keyring: the Secret Service, by secret-tool of
@@ -30,7 +31,7 @@ func (e Env) Keyring() (Keyring, bool) {
 	case e.Getenv("DBUS_SESSION_BUS_ADDRESS") == "":
 		return Keyring{}, false // no one would answer
 	}
-	path, err := exec.LookPath(name)
+	path, err := hostexec.Outside(e.Dir).Look(name)
 	return Keyring{path}, err == nil
 }
 
@@ -67,7 +68,7 @@ func (k Keyring) Set(name, key string) error {
 func (k Keyring) run(input string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), keyringPatience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, k.program, args...)
+	cmd := hostexec.Finder{}.Command(ctx, k.program, args...)
 	cmd.Stdin = strings.NewReader(input)
 	var said strings.Builder
 	cmd.Stderr = &said

@@ -28,6 +28,7 @@ type webTools struct {
 	tools  []openmanus.Tool
 	tool   *browser.Tool
 
+	notIn   []string      // directories that commands write
 	running *atomic.Int32 // counts browsers; may be nil
 }
 
@@ -48,7 +49,7 @@ func newWebTools(
 		return nil, err
 	}
 	d.Judge = judge
-	w := &webTools{cfg: cfg, dialer: d}
+	w := &webTools{cfg: cfg, dialer: d, notIn: written(cfg, ws.Dir())}
 	reader := &web.Reader{Client: d.Client(), Local: d.Local, Robots: cfg.Web.Robots, Convert: documentText}
 	files := &web.Downloads{Files: ws, Dir: ws.Dir(), MaxBytes: cfg.Web.MaxDownload}
 	if cfg.DataDir != "" {
@@ -92,7 +93,7 @@ func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
 	if b.Proxy != "" {
 		return nil, errors.New("[browser.proxy] server is not supported: a browser reaches what [web] allows, directly. Take it out of the configuration, or connect to a browser of your own that uses the proxy ([browser] cdp_url)")
 	}
-	o := browser.Options{Path: b.Path, URL: cmp.Or(b.WSS, b.CDP), Profile: b.Profile, Window: !b.Headless, NoSandbox: !b.Sandbox, DisableSecurity: b.DisableSecurity, Args: b.Args, Dialer: w.dialer}
+	o := browser.Options{Path: b.Path, URL: cmp.Or(b.WSS, b.CDP), Profile: b.Profile, Window: !b.Headless, NoSandbox: !b.Sandbox, DisableSecurity: b.DisableSecurity, Args: b.Args, Dialer: w.dialer, NotIn: w.notIn}
 	if slices.Contains(b.Args, "--no-sandbox") {
 		o.NoSandbox = true
 	}

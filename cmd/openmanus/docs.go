@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/docs"
 	"github.com/openmanus-go/openmanus/internal/cli"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/near"
 	"github.com/openmanus-go/openmanus/internal/site"
 )
@@ -142,7 +142,7 @@ func (t *terminal) openFile(ctx context.Context, file string) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
-	if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+	if out, err := hostexec.Outside(t.dir).Command(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s did not open the file: %w %s", args[0], err, strings.TrimSpace(string(out)))
 	}
 	return nil

@@ -34,7 +34,11 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error
 	if c.Cluster {
 		return c.checkCluster(ctx, t, g, flags)
 	}
-	m := doctor.This(t.env)
+	workspaces := []string{t.dir}
+	if cfg, _, err := config.Load(t.sources(g, flags)); err == nil {
+		workspaces = append(workspaces, cfg.Run.Workspace, cfg.Serve.Root)
+	}
+	m := doctor.This(t.env, workspaces...)
 	m.Terminal = doctor.Terminal{In: isTerminal(t.in), Out: isTerminal(t.out), Err: isTerminal(t.err)}
 	m.Store = func(dir string) error {
 		db, err := store.Open(dir, nil)

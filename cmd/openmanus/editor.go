@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // edit has the user edit a text in the editor of VISUAL or EDITOR, and returns what they
@@ -21,7 +22,12 @@ func (t *terminal) edit(ctx context.Context, pattern, text string) (string, erro
 	if len(words) == 0 {
 		return "", errors.New("no editor is known: set EDITOR, such as EDITOR=nano")
 	}
-	dir, err := os.MkdirTemp("", "openmanus-")
+	outside := hostexec.Outside(t.dir)
+	parent, err := outside.Dir()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(parent, "openmanus-")
 	if err != nil {
 		return "", err
 	}
@@ -30,8 +36,9 @@ func (t *terminal) edit(ctx context.Context, pattern, text string) (string, erro
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:], name)...)
-	cmd.Dir = t.dir
+	cmd := outside.Command(ctx, words[0], append(words[1:], name)...)
+	// Editors read settings where they start.
+	cmd.Dir = dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.err, t.err // standard output is for results
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("the editor %s: %w", words[0], err)

@@ -64,7 +64,7 @@ func (w *screenWriter) say(text string, bad bool) {
 
 // screen shows the full-screen interface until the user leaves.
 func (c *chatCmd) screen(ctx context.Context, t *terminal, g *globals) error {
-	o := tui.Options{Dir: t.dir, Mode: c.Approve, Model: c.Model, Clipboard: clipboardPicture}
+	o := tui.Options{Dir: t.dir, Mode: c.Approve, Model: c.Model, Clipboard: t.clipboardPicture}
 	if c.Prompt != "" {
 		o.Task = &c.Prompt
 	}

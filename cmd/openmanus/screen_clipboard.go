@@ -5,13 +5,14 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"os/exec"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // clipboardPicture returns the picture that is in the clipboard, as PNG, by the program
 // that the system has for it.
-func clipboardPicture(ctx context.Context) ([]byte, error) {
+func (t *terminal) clipboardPicture(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	found := false
@@ -20,12 +21,11 @@ func clipboardPicture(ctx context.Context) ([]byte, error) {
 		{"xclip", "-selection", "clipboard", "-target", "image/png", "-out"},
 		{"osascript", "-e", "get the clipboard as «class PNGf»"},
 	} {
-		path, err := exec.LookPath(command[0])
-		if err != nil {
+		cmd := hostexec.Outside(t.dir).Command(ctx, command[0], command[1:]...)
+		if cmd.Err != nil {
 			continue
 		}
 		found = true
-		cmd := exec.CommandContext(ctx, path, command[1:]...)
 		cmd.WaitDelay = time.Second
 		data, err := cmd.Output()
 		if err == nil && len(data) > 0 {

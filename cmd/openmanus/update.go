@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/internal/doctor"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/release"
 )
 
@@ -212,7 +213,8 @@ func missing(ctx context.Context, program string) (names []string, err error) {
 func ask(ctx context.Context, program string, into any, args ...string) error {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := hostexec.Finder{}.Command(ctx, program, args...)
+	cmd.Dir = "" // it reads the same configuration as this one
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	err := cmd.Run()

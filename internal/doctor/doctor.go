@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // A State says how serious a [Finding] is.
@@ -46,8 +47,10 @@ type Machine struct {
 	Root         bool // the user is root
 	Env          config.Lookup
 
-	// LookPath finds a program, as [exec.LookPath] does.
+	// LookPath finds a program, as [hostexec.Finder.Look] does.
 	LookPath func(name string) (string, error)
+	// Path returns the directories of PATH in which LookPath does not look. Nil: none.
+	Path func() []hostexec.Passed
 	// Run runs a program and returns its standard output; the error has the first
 	// line of its error output. It ends when ctx does.
 	Run func(ctx context.Context, name string, args ...string) (string, error)
@@ -91,10 +94,14 @@ type Setup struct {
 	Dir      string
 }
 
-// This returns the machine that the program runs on. The caller sets Store and
-// Terminal, which only it knows.
-func This(env config.Lookup) Machine {
-	return Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Root: os.Geteuid() == 0, Env: env, LookPath: exec.LookPath, Run: run,
+// This returns the machine that the program runs on, of which commands of the agent write
+// the workspaces. The caller sets Store and Terminal, which only it knows.
+func This(env config.Lookup, workspaces ...string) Machine {
+	outside := hostexec.Outside(workspaces...)
+	run := func(ctx context.Context, name string, args ...string) (string, error) {
+		return run(outside.Command(ctx, name, args...))
+	}
+	return Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Root: os.Geteuid() == 0, Env: env, LookPath: outside.Look, Run: run, Path: outside.Passed,
 		Stat: os.Stat, ReadFile: os.ReadFile, Free: free, Models: Models}
 }
 
@@ -102,8 +109,7 @@ func This(env config.Lookup) Machine {
 const patience = 5 * time.Second
 
 // run is [Machine].Run on the real machine.
-func run(ctx context.Context, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
+func run(cmd *exec.Cmd) (string, error) {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	var ended *exec.ExitError
@@ -130,7 +136,7 @@ func Check(ctx context.Context, m Machine, s Setup) []Finding {
 		in.LookPath, in.Run, in.where = m.Inside.LookPath, m.Inside.Run, " (in the sandbox)"
 	}
 	checks := []func(context.Context) []Finding{
-		c.system, c.configuration, c.keys, c.model, c.dataDir, in.shell, in.python, in.git, c.chromium, c.bubblewrap, c.terminal, c.unattended,
+		c.system, c.configuration, c.keys, c.model, c.dataDir, in.shell, in.python, in.git, c.chromium, c.bubblewrap, c.path, c.terminal, c.unattended,
 	}
 	found := make([][]Finding, len(checks))
 	var wg sync.WaitGroup

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm/providers"
 )
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) { testbed.Main(m) }
 //	hangs PATH ARGS |               it does not answer in time
 //	dir PATH MODE, file PATH | TEXT what is there
 //	free MIB
+//	passes DIR | WHY                of PATH
 //	store ERROR
 //	endpoint URL [key=KEY] ANSWER   names between commas, a status, or: refused, nohost, timeout, untrusted, html
 //	terminal in out err
@@ -118,6 +120,9 @@ func (f *fake) describe(t *testing.T, line string) {
 		f.files[inFS(path)] = &fstest.MapFile{Data: []byte(text)}
 	case "root":
 		f.Root = true
+	case "passes":
+		dir, why, _ := strings.Cut(rest, " | ")
+		f.Path = func() []hostexec.Passed { return []hostexec.Passed{{Dir: dir, Why: why}} }
 	case "free":
 		n, err := strconv.ParseUint(word, 10, 64)
 		f.Free = func(string) (uint64, error) { return n << 20, err }

@@ -122,6 +122,23 @@ func (c *checker) bubblewrap(ctx context.Context) []Finding {
 	return c.program(ctx, Warn, name, []string{"bwrap"}, "commands run in Landlock, which isolates them less", c.install(install.Program{Debian: []string{name}}))
 }
 
+// path warns of directories of PATH that others can write: openmanus starts nothing from
+// there, and what else the user starts may be what an agent wrote.
+func (c *checker) path(context.Context) []Finding {
+	if c.Path == nil {
+		return nil
+	}
+	var all []string
+	for _, p := range c.Path() {
+		all = append(all, p.Dir+": "+p.Why)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return one("PATH", Warn, "openmanus starts no program from "+strings.Join(all, "\n"),
+		"take what you do not need out of PATH; install programs that openmanus is to use where only you or root can write")
+}
+
 // program checks one of the programs called names. Without it, the state is bad
 // and use says what does not work.
 func (c *checker) program(ctx context.Context, bad State, name string, names []string, use, remedy string) []Finding {

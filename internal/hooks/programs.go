@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // maxSaid is how many bytes of what a hook says on standard error are kept.
@@ -48,7 +49,8 @@ func (p Programs) Run(ctx context.Context, h Hook, in Input) (Output, error) {
 	return p.start(ctx, h, in)
 }
 
-// environment returns the variables of a hook.
+// environment returns the variables of a hook. They lead to no program or module that an
+// agent can write, also where the hook starts in the workspace.
 func (p Programs) environment(h Hook, in Input) []string {
 	env := []string{"OPENMANUS_HOOK=" + h.Name, "OPENMANUS_SESSION=" + in.Session, "OPENMANUS_WORKSPACE=" + in.Workspace}
 	if h.Claude {
@@ -59,7 +61,7 @@ func (p Programs) environment(h Hook, in Input) []string {
 			env = append(env, name+"="+v)
 		}
 	}
-	return env
+	return hostexec.Outside(in.Workspace).Environ(env)
 }
 
 // start runs the command of a hook in a shell. All its processes end with it.

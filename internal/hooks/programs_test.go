@@ -39,6 +39,7 @@ func TestPrograms(t *testing.T) {
 		{"endless", `cat /dev/zero`, "deny", "more than 65536 bytes"},
 		{"a hang", `sleep 1000`, "deny", "did not answer within 1s"},
 		{"a child that holds the pipe", `sleep 1000 & echo '{"decision":"allow"}'`, "allow", ""},
+		{"modules of the workspace", `test "$PYTHONSAFEPATH" = 1 && echo '{"decision":"allow"}'`, "allow", ""},
 		{"secrets are withheld", `test -z "$SECRET" && test "$NAMED" = n4 && echo '{"decision":"allow"}'`, "allow", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -53,6 +54,24 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("%+v, %v", a, err)
 			}
 		})
+	}
+}
+
+// A hook runs no program that an agent could have written, whatever PATH says.
+func TestProgramsOfTheWorkspace(t *testing.T) {
+	ws := t.TempDir()
+	bin := filepath.Join(ws, ".venv", "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "planted"), []byte("#!/bin/sh\necho '{\"decision\":\"allow\"}'\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := func(name string) (string, bool) { return bin + ":/usr/bin:/bin", name == "PATH" }
+	h := Hook{Name: "h", On: BeforeCall, Run: "planted", Dir: t.TempDir()}
+	a, err := NewSet(nil, Programs{Lookup: path}).ask(t.Context(), h, Event{Event: BeforeCall, Workspace: ws})
+	if err != nil || a.Decision != "deny" || !strings.Contains(a.Reason, "was not found") {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 

@@ -6,10 +6,14 @@ import (
 	"context"
 	"os/exec"
 	"syscall"
+
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // shell returns a command of a shell. Nothing but killAll ends it.
-func shell(_ context.Context, script string) *exec.Cmd { return exec.Command("/bin/sh", "-c", script) }
+func shell(_ context.Context, script string) *exec.Cmd {
+	return hostexec.Finder{}.Command(context.Background(), "/bin/sh", "-c", script)
+}
 
 // apart gives a command a process group of its own.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

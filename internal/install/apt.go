@@ -6,13 +6,13 @@ import (
 	"context"
 	"io"
 	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // A plan is how a program would be installed.
@@ -144,10 +144,7 @@ func aptHosts(uris string) string {
 // output runs a command that changes nothing and returns what it prints.
 func (i *Installer) output(ctx context.Context, args []string) (string, error) {
 	var out bytes.Buffer
-	run := i.Run
-	if run == nil {
-		run = execute
-	}
+	run := i.runner()
 	err := run(ctx, &out, args...)
 	return out.String(), err
 }
@@ -160,9 +157,9 @@ func (i *Installer) answer(ctx context.Context, args ...string) error {
 
 // execute is the default of [Installer].Run. Nothing asks the user anything, and apt
 // speaks English, which is read here.
-func execute(ctx context.Context, w io.Writer, args ...string) error {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_MODE=a", "LC_ALL=C")
+func (i *Installer) execute(ctx context.Context, w io.Writer, args ...string) error {
+	cmd := hostexec.Outside(i.NotIn...).Command(ctx, args[0], args[1:]...)
+	cmd.Env = append(cmd.Env, "DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_MODE=a", "LC_ALL=C")
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = w, w, 5*time.Second
 	apart(cmd)
 	return cmd.Run()

@@ -17,13 +17,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // A Program is something that can be installed.
@@ -71,7 +71,7 @@ func managers() []manager {
 }
 
 // Advice returns the command that installs p on a system with the given GOOS, without
-// sudo, or a sentence where no package manager has it. lookPath is as [exec.LookPath].
+// sudo, or a sentence where no package manager has it. lookPath is as [hostexec.Finder.Look].
 func (p Program) Advice(lookPath func(string) (string, error), goos string) string {
 	name := p.Debian[0]
 	for _, m := range managers() {
@@ -103,10 +103,14 @@ type Installer struct {
 	// count in any case: they may have been given while nothing ran.
 	Present func() bool
 
+	// NotIn are the directories that the agent's commands write: no program is run from
+	// there.
+	NotIn []string
+
 	GOOS     string                            // "" means [runtime.GOOS]
 	Root     bool                              // the process is root's
 	Lists    string                            // what apt knows of its sources; "" means where Debian keeps it
-	LookPath func(name string) (string, error) // nil means [exec.LookPath]
+	LookPath func(name string) (string, error) // nil means [hostexec.Finder.Look]
 
 	// Run runs a command to its end and writes to w what it prints. nil means that it
 	// is run, as a process group of its own.
@@ -206,10 +210,7 @@ func isNo(answer string) bool {
 // run runs a command. If ctx ends, run returns and the command goes on to its end: a
 // package manager that is killed leaves a system that needs repair.
 func (i *Installer) run(ctx context.Context, live io.Writer, args []string) error {
-	run := i.Run
-	if run == nil {
-		run = execute
-	}
+	run := i.runner()
 	out := &lastWords{to: live}
 	done := make(chan error, 1)
 	go func() {
@@ -233,7 +234,14 @@ func (i *Installer) lookPath() func(string) (string, error) {
 	if i.LookPath != nil {
 		return i.LookPath
 	}
-	return exec.LookPath
+	return hostexec.Outside(i.NotIn...).Look
+}
+
+func (i *Installer) runner() func(ctx context.Context, w io.Writer, args ...string) error {
+	if i.Run != nil {
+		return i.Run
+	}
+	return i.execute
 }
 
 // lastWords passes on what a command prints, and keeps the end of it for an error. It

@@ -267,7 +267,7 @@ func TestExecute(t *testing.T) {
 		t.Skip("there is no sh")
 	}
 	var out bytes.Buffer
-	err := execute(t.Context(), &out, "sh", "-c", `read x; echo "$x$LC_ALL $DEBIAN_FRONTEND"; echo no >&2; exit 3`)
+	err := new(Installer).execute(t.Context(), &out, "sh", "-c", `read x; echo "$x$LC_ALL $DEBIAN_FRONTEND"; echo no >&2; exit 3`)
 	if got := out.String(); err == nil || got != "C noninteractive\nno\n" {
 		t.Errorf("%q, %v", got, err)
 	}

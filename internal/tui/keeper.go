@@ -3,7 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
-	"os/exec"
+	"path/filepath"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -228,7 +228,13 @@ func (p *program) editSettings(k Keeper, file string) tea.Cmd {
 	if err != nil {
 		return p.notice(true, "%v; the file is %s", err, file)
 	}
-	return tea.ExecProcess(exec.Command(words[0], append(words[1:], file)...), func(err error) tea.Msg {
+	outside, err := here()
+	if err != nil {
+		return p.notice(true, "%v", err)
+	}
+	cmd := outside.Command(p.ctx, words[0], append(words[1:], file)...)
+	cmd.Dir = filepath.Dir(file)
+	return tea.ExecProcess(cmd, func(err error) tea.Msg {
 		if err == nil {
 			var text string
 			if text, err = k.Edited(p.ctx); err == nil {

@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // maxOutput is how much of the output of a command of the person is kept.
@@ -31,8 +32,7 @@ type ranMsg struct {
 // not kept.
 func (p *program) shell(command string) tea.Cmd {
 	if own, ok := strings.CutPrefix(command, "!"); ok {
-		cmd := exec.Command("sh", "-c", own)
-		cmd.Dir = p.o.Dir
+		cmd := p.terminalShell(p.ctx, own)
 		return tea.ExecProcess(cmd, func(err error) tea.Msg {
 			if err != nil {
 				return noticeMsg{clip.OneLine(own) + ": " + err.Error(), true}
@@ -46,8 +46,8 @@ func (p *program) shell(command string) tea.Cmd {
 	return func() tea.Msg {
 		defer cancel()
 		out := new(tail)
-		cmd := exec.CommandContext(ctx, "sh", "-c", command)
-		cmd.Dir, cmd.Stdout, cmd.Stderr = p.o.Dir, out, out
+		cmd := p.terminalShell(ctx, command)
+		cmd.Stdout, cmd.Stderr = out, out
 		cmd.WaitDelay = 1e9
 		err := cmd.Run()
 		if ctx.Err() != nil {
@@ -55,6 +55,14 @@ func (p *program) shell(command string) tea.Cmd {
 		}
 		return ranMsg{r, out.String(), err}
 	}
+}
+
+// terminalShell returns a shell that runs a command where the person is, with all that
+// their terminal has set.
+func (p *program) terminalShell(ctx context.Context, command string) *exec.Cmd {
+	cmd := hostexec.Outside(p.o.Dir).Command(ctx, "sh", "-c", command)
+	cmd.Dir, cmd.Env = p.o.Dir, nil
+	return cmd
 }
 
 // A tail keeps the end of what is written to it.
@@ -124,6 +132,12 @@ type editedMsg struct {
 	then func(p *program, text string) tea.Cmd
 }
 
+// here returns what finds programs outside of the directory in which this program runs.
+func here() (hostexec.Finder, error) {
+	dir, err := os.Getwd()
+	return hostexec.Outside(dir), err
+}
+
 // editor returns the words of the command that is the person's editor.
 func editor() ([]string, error) {
 	words := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")))
@@ -134,14 +148,23 @@ func editor() ([]string, error) {
 }
 
 // edit has the person edit a text in the editor of VISUAL or EDITOR, and then calls then
-// with what they saved. pattern names the file, as for [os.CreateTemp].
+// with what they saved. pattern names the file, as for [os.CreateTemp]. The editor starts
+// in the directory of the file, since editors read settings where they start.
 func edit(pattern, text string, then func(p *program, text string) tea.Cmd) tea.Cmd {
 	fail := func(err error) tea.Cmd { return func() tea.Msg { return editedMsg{err: err} } }
 	words, err := editor()
 	if err != nil {
 		return fail(err)
 	}
-	dir, err := os.MkdirTemp("", "openmanus-")
+	outside, err := here()
+	if err != nil {
+		return fail(err)
+	}
+	parent, err := outside.Dir()
+	if err != nil {
+		return fail(err)
+	}
+	dir, err := os.MkdirTemp(parent, "openmanus-")
 	if err != nil {
 		return fail(err)
 	}
@@ -149,7 +172,9 @@ func edit(pattern, text string, then func(p *program, text string) tea.Cmd) tea.
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		return fail(errors.Join(err, os.RemoveAll(dir)))
 	}
-	return tea.ExecProcess(exec.Command(words[0], append(words[1:], name)...), func(err error) tea.Msg {
+	cmd := outside.Command(context.Background(), words[0], append(words[1:], name)...)
+	cmd.Dir = dir
+	return tea.ExecProcess(cmd, func(err error) tea.Msg {
 		defer os.RemoveAll(dir)
 		if err != nil {
 			return editedMsg{err: fmt.Errorf("the editor %s: %w", words[0], err)}

@@ -8,7 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // A git runs the program git in a directory. It runs no hooks and no monitor of
@@ -50,13 +53,10 @@ func (g git) pipe(ctx context.Context, in io.Reader, out io.Writer, args ...stri
 	for _, s := range g.set {
 		all = append(all, "-c", s)
 	}
-	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
+	here, _ := os.Getwd() // none: it is in no workspace
+	cmd := hostexec.Outside(g.dir, here).Command(ctx, "git", append(all, args...)...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = g.dir, in, out
-	for _, v := range os.Environ() { // GIT_DIR and the like mean another repository
-		if !strings.HasPrefix(v, "GIT_") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // they mean another repository
 	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
 		"GIT_EDITOR=:", "LC_ALL=C")
 	cmd.Env = append(cmd.Env, g.env...)
@@ -67,7 +67,7 @@ func (g git) pipe(ctx context.Context, in io.Reader, out io.Writer, args ...stri
 	case err == nil:
 		return nil
 	case errors.Is(err, exec.ErrNotFound):
-		return errNoGit
+		return fmt.Errorf("%w: %w", errNoGit, err)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
