@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,19 +22,23 @@ var missing = map[string]bool{
 func isMissing(s string) bool { return len(s) <= 8 && missing[strings.ToLower(s)] }
 
 // infer makes a column of the texts of its cells: of numbers or times if nearly
-// all cells are, else of texts. It trims the cells in place and may keep the
-// slice. It also returns notes.
-func infer(name string, cells []string) (*Column, []string) {
-	some := false
-	for i, s := range cells {
-		s = strings.TrimSpace(s)
-		if isMissing(s) {
-			s = ""
+// all cells are, else of texts. It keeps the cells. It also returns notes.
+func infer(name string, written []string) (*Column, []string) {
+	some, cells := false, written
+	for i, s := range written {
+		value := strings.TrimSpace(s)
+		if isMissing(value) {
+			value = ""
 		}
-		some = some || s != ""
-		cells[i] = s
+		if some = some || value != ""; len(value) == len(s) {
+			continue
+		}
+		if &cells[0] == &written[0] {
+			cells = slices.Clone(written)
+		}
+		cells[i] = value
 	}
-	c := &Column{Name: name}
+	c := &Column{Name: name, written: written}
 	if some {
 		if nums, unit, notes, ok := numbers(name, cells); ok {
 			c.Kind, c.Nums, c.Unit = Number, nums, unit

@@ -232,18 +232,17 @@ func (r *jsonRows) row(v any) (full bool, err error) {
 	if len(r.names) == 0 {
 		r.widen("value")
 	}
-	text := ""
+	text := "null"
 	if v != nil {
 		text = fmt.Sprint(v)
 	}
 	return !r.add([]string{text}), nil
 }
 
-// jsonCell writes a value as the text of a cell. Arrays and objects stay JSON.
+// jsonCell writes a value as the text of a cell: as it stands in the file, but for the
+// quotation marks and escapes of a string. A null is missing to whoever computes.
 func jsonCell(v json.RawMessage) string {
 	switch v[0] {
-	case 'n': // null
-		return ""
 	case '"':
 		var s string
 		if err := json.Unmarshal(v, &s); err == nil {

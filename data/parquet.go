@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -110,12 +109,27 @@ func parquetText(t parquet.Type) func(parquet.Value) string {
 		switch {
 		case l.Date != nil:
 			return func(v parquet.Value) string {
-				return time.Unix(int64(v.Int32())*86400, 0).UTC().Format("2006-01-02")
+				return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(time.DateOnly)
 			}
 		case l.Timestamp != nil:
-			return timestamps(l.Timestamp.Unit)
+			layout := "2006-01-02T15:04:05.999999999"
+			if l.Timestamp.IsAdjustedToUTC {
+				layout += "Z07:00"
+			}
+			return moments(l.Timestamp.Unit, layout)
+		case l.Time != nil:
+			return moments(l.Time.Unit, "15:04:05.999999999")
 		case l.Decimal != nil:
 			return decimals(int(l.Decimal.Scale))
+		case l.Integer != nil && !l.Integer.IsSigned:
+			return func(v parquet.Value) string {
+				if v.Kind() == parquet.Int32 {
+					return strconv.FormatUint(uint64(v.Uint32()), 10)
+				}
+				return strconv.FormatUint(v.Uint64(), 10)
+			}
+		case l.UUID != nil:
+			return parquet.Value.String
 		}
 	}
 	switch t.Kind() {
@@ -126,9 +140,9 @@ func parquetText(t parquet.Type) func(parquet.Value) string {
 			return time.Unix((int64(i[2])-2440588)*86400, nanos).UTC().Format("2006-01-02T15:04:05.999999999Z07:00")
 		}
 	case parquet.Float:
-		return func(v parquet.Value) string { return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32) }
+		return func(v parquet.Value) string { return FormatFloat(float64(v.Float()), 32) }
 	case parquet.Double:
-		return func(v parquet.Value) string { return strconv.FormatFloat(v.Double(), 'g', -1, 64) }
+		return func(v parquet.Value) string { return FormatFloat(v.Double(), 64) }
 	case parquet.ByteArray, parquet.FixedLenByteArray:
 		return func(v parquet.Value) string {
 			if b := v.ByteArray(); utf8.Valid(b) {
@@ -140,8 +154,9 @@ func parquetText(t parquet.Type) func(parquet.Value) string {
 	return parquet.Value.String
 }
 
-// timestamps returns how to write times since 1970 in a unit.
-func timestamps(u format.TimeUnit) func(parquet.Value) string {
+// moments returns how to write times that are counted in a unit: since 1970, or since
+// midnight.
+func moments(u format.TimeUnit, layout string) func(parquet.Value) string {
 	at := time.UnixMilli
 	switch {
 	case u.Micros != nil:
@@ -149,27 +164,52 @@ func timestamps(u format.TimeUnit) func(parquet.Value) string {
 	case u.Nanos != nil:
 		at = func(n int64) time.Time { return time.Unix(0, n) }
 	}
-	return func(v parquet.Value) string { return at(v.Int64()).UTC().Format(time.RFC3339Nano) }
+	return func(v parquet.Value) string {
+		n := v.Int64()
+		if v.Kind() == parquet.Int32 {
+			n = int64(v.Int32())
+		}
+		return at(n).UTC().Format(layout)
+	}
 }
 
 // decimals returns how to write integers that are scaled by a power of ten.
 // Those of more than 64 bits are big-endian in two's complement.
 func decimals(scale int) func(parquet.Value) string {
 	return func(v parquet.Value) string {
-		var n float64
+		var i big.Int
 		switch v.Kind() {
 		case parquet.Int32:
-			n = float64(v.Int32())
+			i.SetInt64(int64(v.Int32()))
 		case parquet.Int64:
-			n = float64(v.Int64())
+			i.SetInt64(v.Int64())
 		default:
 			b := v.ByteArray()
-			i := new(big.Int).SetBytes(b)
+			i.SetBytes(b)
 			if len(b) > 0 && b[0]&0x80 != 0 {
-				i.Sub(i, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+				i.Sub(&i, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 			}
-			n, _ = new(big.Float).SetInt(i).Float64()
 		}
-		return strconv.FormatFloat(n/math.Pow10(scale), 'f', max(0, min(scale, 30)), 64)
+		return scaled(i.String(), scale)
 	}
 }
+
+// scaled writes the digits of an integer with its decimal point moved to the left.
+func scaled(digits string, scale int) string {
+	if scale <= 0 || scale > maxScale {
+		return digits
+	}
+	digits, negative := strings.CutPrefix(digits, "-")
+	if missing := scale + 1 - len(digits); missing > 0 {
+		digits = strings.Repeat("0", missing) + digits
+	}
+	point := len(digits) - scale
+	s := digits[:point] + "." + digits[point:]
+	if negative {
+		s = "-" + s
+	}
+	return s
+}
+
+// maxScale is how many digits a decimal may have behind its point.
+const maxScale = 1000

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
@@ -53,7 +52,7 @@ func readSQLite(ctx context.Context, data []byte, o Options) (t *Table, err erro
 	} else if !slices.Contains(tables, name) {
 		return nil, fmt.Errorf("there is no table %q; there are %s", name, strings.Join(tables, ", "))
 	}
-	if t, err = readQuery(ctx, conn, "select * from "+ident(name), o.MaxCells); err != nil {
+	if t, err = readRows(ctx, conn, name, o.MaxCells); err != nil {
 		return nil, fmt.Errorf("table %q: %w", name, err)
 	}
 	t.Name, t.Tables = " ["+name+"]", tables
@@ -120,22 +119,37 @@ func largest(ctx context.Context, conn *sql.Conn, names []string) (string, error
 	return best, nil
 }
 
-// readQuery reads the rows of a query, as many as limit cells allow. SQLite has
-// no types of columns, only of values, so all become text first.
-func readQuery(ctx context.Context, conn *sql.Conn, query string, limit int) (*Table, error) {
-	rows, err := conn.QueryContext(ctx, query)
+// sqliteColumns returns the names of the columns of a table or view.
+func sqliteColumns(ctx context.Context, conn *sql.Conn, table string) ([]string, error) {
+	rows, err := conn.QueryContext(ctx, "select * from "+ident(table)+" limit 0")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	c := cells{max: limit}
 	names, err := rows.Columns()
+	return names, errors.Join(err, rows.Err())
+}
+
+// readRows reads the rows of a table or view, as many as limit cells allow. SQLite has
+// no types of columns, only of values, so all become text first. The driver would make
+// times and truth values of what stands in columns that are declared so: of an expression
+// it knows no declaration, and + changes nothing.
+func readRows(ctx context.Context, conn *sql.Conn, table string, limit int) (*Table, error) {
+	names, err := sqliteColumns(ctx, conn, table)
 	if err != nil {
 		return nil, err
 	}
+	c := cells{max: limit}
+	var list []string
 	for _, n := range names {
 		c.widen(n)
+		list = append(list, "+"+ident(n))
 	}
+	rows, err := conn.QueryContext(ctx, "select "+strings.Join(list, ", ")+" from "+ident(table))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
 	values, row := make([]any, len(names)), make([]string, len(names))
 	at := make([]any, len(names))
 	for i := range values {
@@ -170,9 +184,7 @@ func sqlCell(v any) string {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	case time.Time:
-		return v.Format(time.RFC3339Nano)
+		return FormatFloat(v, 64)
 	}
 	return fmt.Sprint(v)
 }

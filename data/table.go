@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,14 +51,17 @@ func (u Unit) Format(number string) string {
 	return number
 }
 
-// A Column is one variable of a table. Its values are in Nums, or in Texts if
-// its kind is [Text]; the other is nil.
+// A Column is one variable of a table. Its values, to compute with, are in Nums, or
+// in Texts if its kind is [Text]; the other is nil. [Column.Cell] returns what
+// stands in the file, to read.
 type Column struct {
 	Name  string
 	Kind  Kind
 	Unit  Unit      // "" for plain numbers and for text
 	Nums  []float64 // numbers, or times in seconds since 1970 in UTC; NaN is missing
 	Texts []string  // "" is missing
+
+	written []string // the cells as they stand in the file; nil: Texts are
 }
 
 // Len returns the number of rows.
@@ -71,7 +75,19 @@ func (c *Column) Missing(i int) bool {
 	return math.IsNaN(c.Nums[i])
 }
 
-// Label returns the value of row i as people write it, or "" if it is missing.
+// Cell returns the cell of row i as it stands in the file: no digit is rounded, no word
+// stands for nothing, and no date is written another way. Columns that were not read from
+// a file have no such text: then it is the label.
+func (c *Column) Cell(i int) string {
+	if c.written != nil {
+		return c.written[i]
+	}
+	return c.Label(i)
+}
+
+// Label returns the value of row i as charts write it, or "" if it is missing. It may be
+// rounded. Numbers so large that rounding would make two of them one are written as they
+// stand in the file.
 func (c *Column) Label(i int) string {
 	switch {
 	case c.Missing(i):
@@ -80,6 +96,8 @@ func (c *Column) Label(i int) string {
 		return c.Texts[i]
 	case c.Kind == Time:
 		return FormatTime(c.Nums[i], c.Unit)
+	case c.written != nil && math.Abs(c.Nums[i]) >= 1e15:
+		return strings.TrimSpace(c.written[i])
 	case c.Unit == Percent:
 		return Percent.Format(FormatNumber(c.Nums[i]))
 	}
@@ -96,6 +114,8 @@ func (c *Column) Distinct(limit int) int {
 			continue
 		case c.Kind == Text:
 			seen[c.Texts[i]] = struct{}{}
+		case c.written != nil && math.Abs(c.Nums[i]) >= exact:
+			seen[c.written[i]] = struct{}{}
 		default:
 			seen[c.Nums[i]] = struct{}{}
 		}
@@ -104,6 +124,39 @@ func (c *Column) Distinct(limit int) int {
 		}
 	}
 	return len(seen)
+}
+
+// exact is the number up to which a float64 tells whole numbers apart.
+const exact = 1 << 53
+
+// Extremes returns the rows of the least and of the largest value of a column that is no
+// [Text], or -1 if all are missing.
+func (c *Column) Extremes() (least, most int) {
+	least, most = -1, -1
+	for i := range c.Nums {
+		if c.Missing(i) {
+			continue
+		}
+		if least < 0 || c.less(i, least) {
+			least = i
+		}
+		if most < 0 || c.less(most, i) {
+			most = i
+		}
+	}
+	return least, most
+}
+
+// less reports whether the number of row i is less than that of row j. Numbers that a
+// float64 does not tell apart are compared as they are written.
+func (c *Column) less(i, j int) bool {
+	a, b := c.Nums[i], c.Nums[j]
+	if a != b || math.Abs(a) < exact || c.written == nil {
+		return a < b
+	}
+	x, okX := new(big.Rat).SetString(strings.TrimSpace(c.written[i]))
+	y, okY := new(big.Rat).SetString(strings.TrimSpace(c.written[j]))
+	return okX && okY && x.Cmp(y) < 0
 }
 
 // A Table is a list of named columns of the same length.
@@ -156,6 +209,20 @@ func (t *Table) names() string {
 		names = append(names, strconv.Quote(c.Name))
 	}
 	return strings.Join(names, ", ")
+}
+
+// FormatFloat writes the number that a file stores in binary, of 32 or 64 bits: with the
+// digits that tell it from its neighbours, and with .0 if it is whole, as sqlite3 and
+// Python do.
+func FormatFloat(v float64, bits int) string {
+	if a := math.Abs(v); math.IsNaN(v) || math.IsInf(v, 0) || a != 0 && (a < 1e-4 || a >= 1e16) {
+		return strconv.FormatFloat(v, 'g', -1, bits)
+	}
+	s := strconv.FormatFloat(v, 'f', -1, bits)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
 }
 
 // FormatNumber writes a number for people: all digits of a whole number, six

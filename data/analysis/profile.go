@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -70,17 +71,16 @@ func describe(c *data.Column) string {
 	} else {
 		v := slices.DeleteFunc(slices.Clone(c.Nums), math.IsNaN)
 		slices.Sort(v)
-		write := data.FormatNumber
 		if c.Kind == data.Time {
-			write = func(x float64) string { return data.FormatTime(x, c.Unit) }
-			s += fmt.Sprintf(", %s to %s", write(v[0]), write(v[len(v)-1]))
+			s += fmt.Sprintf(", %s to %s", data.FormatTime(v[0], c.Unit), data.FormatTime(v[len(v)-1], c.Unit))
 		} else {
 			sum := 0.0
 			for _, x := range v {
 				sum += x
 			}
-			s += fmt.Sprintf(", %s to %s, mean %s, median %s", write(v[0]), write(v[len(v)-1]),
-				write(sum/float64(len(v))), write(insight.Quantile(v, 0.5)))
+			least, most := c.Extremes()
+			s += fmt.Sprintf(", %s to %s, mean %s, median %s", cell(c, least), cell(c, most),
+				computed(sum/float64(len(v))), computed(insight.Quantile(v, 0.5)))
 		}
 		s += fmt.Sprintf(", %s different", data.FormatNumber(float64(c.Distinct(0))))
 	}
@@ -89,6 +89,19 @@ func describe(c *data.Column) string {
 		s += fmt.Sprintf("; %s missing (%.1f%%)", data.FormatNumber(float64(missing)), share)
 	}
 	return s
+}
+
+// cell is what stands in a row of a column, for a line of text.
+func cell(c *data.Column, row int) string { return clip.Text(strings.TrimSpace(c.Cell(row)), 40) }
+
+// computed writes a number that was computed of others, with as many digits as mean
+// something.
+func computed(x float64) string {
+	if a := math.Abs(x); a != 0 && (a < 1e-4 || a >= 1e15) {
+		return strconv.FormatFloat(x, 'g', 12, 64)
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64) // it is one
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // frequent lists the five most frequent values.
@@ -120,16 +133,16 @@ func frequent(c *data.Column) string {
 func head(t *data.Table, n int) string {
 	var b strings.Builder
 	cols := t.Columns[:min(len(t.Columns), 20)]
-	row := func(cell func(c *data.Column) string) {
+	row := func(text func(c *data.Column) string) {
 		for _, c := range cols {
-			b.WriteString("| " + strings.NewReplacer("|", `\|`, "\n", " ").Replace(clip.Text(cell(c), 40)) + " ")
+			b.WriteString("| " + strings.NewReplacer("|", `\|`, "\n", " ").Replace(clip.Text(text(c), 40)) + " ")
 		}
 		b.WriteString("|\n")
 	}
 	row(func(c *data.Column) string { return c.Name })
 	row(func(*data.Column) string { return "---" })
 	for i := range min(n, t.Rows()) {
-		row(func(c *data.Column) string { return c.Label(i) })
+		row(func(c *data.Column) string { return c.Cell(i) })
 	}
 	return b.String()
 }

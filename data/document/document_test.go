@@ -220,7 +220,7 @@ func TestXLSX(t *testing.T) {
 
 func TestTablesTextsAndImages(t *testing.T) {
 	d, err := read(t, "a.csv", []byte("a;b\n1,5;x\n"), Options{})
-	has(t, d, err, "[table: 1 rows, 2 columns]", "| a | b |", "| 1.5 | x |", "decimal mark")
+	has(t, d, err, "[table: 1 rows, 2 columns]", "| a | b |", "| 1,5 | x |", "decimal mark")
 	d, err = read(t, "a.md", []byte("# hi\n"), Options{})
 	has(t, d, err, "[text: 2 lines]", "# hi")
 	var b bytes.Buffer

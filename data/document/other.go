@@ -69,7 +69,7 @@ func (r *reader) table() error {
 	row(func(c *data.Column) string { return c.Name })
 	row(func(*data.Column) string { return "---" })
 	for i := range min(t.Rows(), tableRows) {
-		row(func(c *data.Column) string { return c.Label(i) })
+		row(func(c *data.Column) string { return c.Cell(i) })
 	}
 	if more := t.Rows() - tableRows; more > 0 {
 		r.note("another %s rows are left out; %s", humanize.Comma(int64(more)), seeAll)

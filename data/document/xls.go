@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/openmanus-go/openmanus/data"
 	"github.com/openmanus-go/openmanus/internal/ooxml"
 )
 
@@ -452,6 +452,9 @@ func boolErr(v byte, isError bool) string {
 	return text
 }
 
+// stored writes a number as a workbook of today stores it.
+func stored(n float64) string { return strings.TrimSuffix(data.FormatFloat(n, 64), ".0") }
+
 // number writes a number as its style shows it: as a date, a time or a number. A style that is not
 // there, in a broken file, is the general one.
 func (x *xls) number(n float64, style int) string {
@@ -459,5 +462,5 @@ func (x *xls) number(n float64, style int) string {
 	if style < len(x.styles) {
 		format = x.styles[style]
 	}
-	return ooxml.FormatNumber(strconv.FormatFloat(n, 'g', -1, 64), format, x.formats[format], x.epoch)
+	return ooxml.FormatNumber(stored(n), format, x.formats[format], x.epoch)
 }

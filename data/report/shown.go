@@ -210,7 +210,7 @@ func table(t *data.Table) string {
 	row("th", func(c *data.Column) string { return c.Name })
 	b.WriteString("</thead><tbody>")
 	for i := range min(t.Rows(), tableRows) {
-		row("td", func(c *data.Column) string { return c.Label(i) })
+		row("td", func(c *data.Column) string { return c.Cell(i) })
 	}
 	b.WriteString("</tbody></table></div>")
 	if more := t.Rows() - tableRows; more > 0 {

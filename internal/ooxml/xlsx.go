@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -402,7 +403,7 @@ func (b *Book) value(value, typ, style string, err error) (string, error) {
 	case "", "n":
 		s, broken := strconv.Atoi(style)
 		if broken != nil || s < 0 || s >= len(b.formats) || b.formats[s] == plainNumber {
-			break
+			return shortest(value), err
 		}
 		date := b.date(value)
 		if clock := strings.TrimPrefix(date, b.epoch.Format(time.DateOnly)+" "); b.formats[s] == timeFormat {
@@ -411,6 +412,26 @@ func (b *Book) value(value, typ, style string, err error) (string, error) {
 		return date, err
 	}
 	return value, err
+}
+
+// shortest returns a number that is stored with 17 digits, as Excel stores 1.1, with those
+// that tell it from its neighbours. Whole numbers, and all that is shorter, stay as they are.
+func shortest(value string) string {
+	if len(value) <= 16 || !strings.Contains(value, ".") {
+		return value
+	}
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return value
+	}
+	format := byte('f')
+	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e16) {
+		format = 'g'
+	}
+	if short := strconv.FormatFloat(v, format, -1, 64); len(short) < len(value) {
+		return short
+	}
+	return value
 }
 
 // date writes a number of days as a date, to the second. Any other value stays

@@ -62,10 +62,11 @@ func rows(t testing.TB, data []byte) string {
 
 func TestCells(t *testing.T) {
 	for sheet, want := range map[string]string{
-		`<row r="2"><c r="A2" t="s"><v>0</v></c><c r="C2" t="s"><v>1</v></c></row>`:                                         "One 2: plain||rich\n",
-		`<row><c><v>1.5</v></c><c t="b"><v>1</v></c><c t="str"><f>A1&amp;"x"</f><v>1.5x</v></c></row>`:                      "One 1: 1.5|TRUE|1.5x\n",
-		`<row r="1"><c r="A1" t="inlineStr"><is><t>in </t><r><t>line</t></r></is></c><c r="B1" t="e"><v>#N/A</v></c></row>`: "One 1: in line|#N/A\n",
-		`<row r="1"><c r="A1" s="1"><v>45000</v></c><c r="B1" s="2"><v>0.5</v></c><c r="C1" s="3"><v>7</v></c></row>`:       "One 1: 2023-03-15 00:00:00|1899-12-30 12:00:00|7\n",
+		`<row r="2"><c r="A2" t="s"><v>0</v></c><c r="C2" t="s"><v>1</v></c></row>`:                                                   "One 2: plain||rich\n",
+		`<row><c><v>1.1000000000000001</v></c><c><v>9007199254740993</v></c><c><v>99999999.989999995</v></c><c><v>1.10</v></c></row>`: "One 1: 1.1|9007199254740993|99999999.99|1.10\n",
+		`<row><c><v>1.5</v></c><c t="b"><v>1</v></c><c t="str"><f>A1&amp;"x"</f><v>1.5x</v></c></row>`:                                "One 1: 1.5|TRUE|1.5x\n",
+		`<row r="1"><c r="A1" t="inlineStr"><is><t>in </t><r><t>line</t></r></is></c><c r="B1" t="e"><v>#N/A</v></c></row>`:           "One 1: in line|#N/A\n",
+		`<row r="1"><c r="A1" s="1"><v>45000</v></c><c r="B1" s="2"><v>0.5</v></c><c r="C1" s="3"><v>7</v></c></row>`:                 "One 1: 2023-03-15 00:00:00|1899-12-30 12:00:00|7\n",
 		`<row r="1"><c r="A1"><f>B1*2</f><v></v></c><c r="B1"><f t="shared" si="0" ref="B1:B2">C1+1</f></c><c r="C1" t="str"><f>""</f><v></v></c></row>` +
 			`<row r="2"><c r="B2"><f t="shared" si="0"/></c><c r="C2"><f>1+1</f><v>2</v></c></row>`: "One 1: =B1*2|=C1+1|\nOne 2: |=the formula of B1, moved|2\n",
 		`<row r="1"/><row r="9"><c r="XFD9"><v>1</v></c></row>`:                       "One 9: " + strings.Repeat("|", 16383) + "1\n",
