@@ -83,6 +83,8 @@ type (
 		Sources []Source `json:"sources,omitempty"`
 		// who wrote all parts of Note but the first; none: AGENTS.md of the workspace
 		NoteSources []Source `json:"note_sources,omitempty"`
+		// the texts of which Message has only the beginning and the end
+		Whole []Ref `json:"whole,omitempty"`
 		// the traceparent of the request that brought it, as W3C's Trace Context has it
 		Trace string `json:"trace,omitempty"`
 	}

@@ -323,6 +323,10 @@ func (s *State) learnMessage(seq int64, e UserSaid) {
 		sources = []Source{Person()}
 	}
 	s.learn(seq, e.Message.Text(), sources...)
+	for _, ref := range e.Whole {
+		s.noteRef(ref)
+		s.noteBlob(ref, sources)
+	}
 }
 
 // learnResult adds the result of a call.

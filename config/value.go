@@ -319,6 +319,16 @@ func parseToolchains(s string) (any, error) {
 	return dirs, nil
 }
 
+// ParseDuration reads a duration as the configuration and the command line have it, such
+// as 90s, 10m, or a number of seconds. Below 0 means no limit.
+func ParseDuration(s string) (time.Duration, error) {
+	v, err := parseDuration(s)
+	if err != nil {
+		return 0, err
+	}
+	return v.(time.Duration), nil
+}
+
 // parseDuration reads a duration such as 90s or 1h30m, or a number of seconds.
 func parseDuration(s string) (any, error) {
 	d, err := time.ParseDuration(s)

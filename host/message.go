@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ import (
 
 // The bounds of what is attached to a message, in bytes.
 const (
-	MaxAttachedText  = 200 << 10 // of a text; more is cut
+	MaxAttachedText  = 200 << 10 // of a text; of a longer one the beginning and the end
 	MaxAttachedImage = 20 << 20  // a larger image is an error
 )
 
@@ -100,27 +101,74 @@ func attachment(path, name string) (llm.Part, error) {
 		data, err := io.ReadAll(rest)
 		return llm.Blob{MIME: kind, Name: name, Data: data}, err
 	case strings.HasPrefix(http.DetectContentType(head[:n]), "text/"):
-		data, err := io.ReadAll(io.LimitReader(rest, MaxAttachedText+utf8.UTFMax))
-		if err != nil {
+		data, err := io.ReadAll(io.LimitReader(rest, MaxAttachedText+1))
+		if err != nil || len(data) <= MaxAttachedText {
+			return attached(name, string(data)), err
+		}
+		tail := make([]byte, MaxAttachedText/2)
+		if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && err != io.EOF {
 			return nil, err
 		}
-		return TextAttachment(name, data, info.Size()), nil
+		return attached(name, shortened(data[:MaxAttachedText/2], tail, info.Size(), "the whole is in "+path)), nil
 	}
 	return llm.Text{Text: fmt.Sprintf("\n\n[attached: %s, %s, %d bytes, at %s]", name, kind, info.Size(), path)}, nil
 }
 
-// TextAttachment returns a text of size bytes, of which data is all or the
-// beginning, as the model reads it. The text beyond MaxAttachedText is left out.
-func TextAttachment(name string, data []byte, size int64) llm.Part {
-	note := ""
-	if len(data) > MaxAttachedText {
-		data = data[:MaxAttachedText]
-		for len(data) > 0 && !utf8.RuneStart(data[len(data)-1]) {
-			data = data[:len(data)-1]
-		}
-		data = data[:max(0, len(data)-1)]
-		note = fmt.Sprintf("\n[the first %d of %d bytes]", len(data), size)
+// TextAttachment returns a text as the model reads it. The text of a long one is its
+// beginning and its end, with a note where the whole is.
+func TextAttachment(name string, data []byte, limit int, whole string) llm.Part {
+	if len(data) <= limit {
+		return attached(name, string(data))
 	}
-	text := strings.ToValidUTF8(string(data), "\uFFFD")
-	return llm.Text{Text: fmt.Sprintf("\n\n<file name=%q>\n%s\n</file>%s", name, strings.TrimSuffix(text, "\n"), note)}
+	head, tail := data[:limit/2], data[len(data)-limit/2:]
+	return attached(name, shortened(head, tail, int64(len(data)), whole))
+}
+
+// attached returns a text as the model reads it.
+func attached(name, text string) llm.Part {
+	text = strings.TrimSuffix(strings.ToValidUTF8(text, "\uFFFD"), "\n")
+	return llm.Text{Text: fmt.Sprintf("\n\n<file name=%q>\n%s\n</file>", name, text)}
+}
+
+// shortened joins the beginning and the end of a text of size bytes. Characters that a cut
+// has broken are left out.
+func shortened(head, tail []byte, size int64, whole string) string {
+	for n := 0; n < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); n++ {
+		tail = tail[1:]
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(head); n++ {
+		if at := len(head) - n; utf8.RuneStart(head[at]) {
+			if !utf8.FullRune(head[at:]) {
+				head = head[:at]
+			}
+			break
+		}
+	}
+	return fmt.Sprintf("%s\n\n[... of %d bytes the %d from byte %d on are left out here; %s ...]\n\n%s",
+		head, size, size-int64(len(head)+len(tail)), len(head), whole, tail)
+}
+
+// minAttachedText is how much of a text is attached however little the model reads.
+const minAttachedText = 4 << 10
+
+// AttachText adds a text to a message for a model that reads so many tokens, 0 if that is
+// not known. A text that is longer than half of that, or than MaxAttachedText, is kept
+// whole in blobs, where the tool read_output finds it. Then the message has its beginning
+// and its end.
+func AttachText(ctx context.Context, blobs openmanus.Blobs, m *openmanus.UserSaid, name string, data []byte, window int) error {
+	limit := MaxAttachedText
+	if window > 0 {
+		limit = min(limit, max(minAttachedText, 2*window)) // at four bytes a token
+	}
+	whole := ""
+	if len(data) > limit {
+		ref, err := blobs.Put(ctx, data)
+		if err != nil {
+			return fmt.Errorf("keeping %s: %w", name, err)
+		}
+		m.Whole = append(m.Whole, ref)
+		whole = fmt.Sprintf("read_output {\"ref\":%q,\"offset\":%d} shows them, and with a pattern the lines that match", openmanus.ShortRef(m.Whole, ref), limit/2)
+	}
+	m.Message.Parts = append(m.Message.Parts, TextAttachment(name, data, limit, whole))
+	return nil
 }

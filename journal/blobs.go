@@ -16,7 +16,7 @@ import (
 )
 
 // RefsOf returns the blobs that b names in fields that hold a [openmanus.Ref]:
-// the picture of a question, the picture and the whole of a result, that of an elided result or of a conversation that was
+// the whole texts of a message, the picture of a question, the picture and the whole of a result, that of an elided result or of a conversation that was
 // compacted, and each field "blob" or "edit" (what the editor undoes) in the Detail
 // of a tool's result. A ref that only occurs in a text, which anyone may have
 // written, does not count; nor does one in the Detail of a result from an MCP
@@ -29,6 +29,10 @@ func RefsOf(b openmanus.Body) []openmanus.Ref {
 		}
 	}
 	switch b := b.(type) {
+	case openmanus.UserSaid:
+		for _, ref := range b.Whole {
+			add(ref)
+		}
 	case openmanus.Asked:
 		add(b.Picture)
 	case openmanus.CallDone:

@@ -44,7 +44,7 @@ func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	m, err := c.request(ctx, t, "evaluate", c.Attach)
+	r, err := c.request(ctx, t, "evaluate", c.Attach, c.Timeout)
 	if err != nil {
 		return err
 	}
@@ -60,6 +60,10 @@ func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
+	m, err := a.said(ctx, r, a.window())
+	if err != nil {
+		return err
+	}
 	return a.begin(ctx, m, c.shown, func(spec *openmanus.Spec) {
 		*spec = host.WithEvaluation(*spec, host.Evaluation{
 			Attempts: host.Attempts(attempts, spec.Agent, c.Models, c.Hint), Parallel: c.MaxParallel, MaxMiB: c.MaxCopy,

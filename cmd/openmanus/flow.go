@@ -52,7 +52,7 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	m, err := c.request(ctx, t, "flow", c.Attach)
+	r, err := c.request(ctx, t, "flow", c.Attach, c.Timeout)
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,10 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	defer a.Close()
 	a.worktree = c.Worktree
+	m, err := a.said(ctx, r, a.window())
+	if err != nil {
+		return err
+	}
 	spec, err := a.NewSpec(ctx, func(spec *openmanus.Spec) {
 		*spec = host.WithPlan(*spec, host.Plan{Agents: c.Agents, Parallel: c.MaxParallel, Replans: c.Replans, Only: c.PlanOnly})
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 )
 
@@ -20,73 +21,197 @@ type asked struct {
 	File   string `help:"Read the task from a file." placeholder:"FILE"`
 }
 
-// request returns the message of the task, with attached files and what was
-// piped in. command is the name of the command, for errors.
-func (q asked) request(ctx context.Context, t *terminal, command string, attach []string) (openmanus.UserSaid, error) {
-	prompt, input, err := q.read(ctx, t)
+// A request is what a person asks for on the command line.
+type request struct {
+	message openmanus.UserSaid
+	input   []byte        // what was piped in beside the task
+	waited  time.Duration // how long standard input was waited for
+}
+
+// request returns the task with attached files, and what was piped in beside it. command
+// is the name of the command, for errors, and timeout the time limit that was given for
+// all of it, or "".
+func (q asked) request(ctx context.Context, t *terminal, command string, attach []string, timeout string) (request, error) {
+	var r request
+	prompt, err := q.read(ctx, t, timeout, &r)
 	if err == nil && prompt == "" {
 		err = fmt.Errorf(`there is no task: openmanus %s "what you want done"`, command)
 	}
+	if e := (exit{}); err != nil && !errors.As(err, &e) {
+		err = usage(err)
+	}
 	if err != nil {
-		return openmanus.UserSaid{}, usage(err)
+		return r, err
 	}
-	m, err := host.Message(t.dir, prompt, attach)
-	if err == nil && len(input) > 0 {
-		m.Message.Parts = append(m.Message.Parts, host.TextAttachment("standard input", input, int64(len(input))))
-	}
-	return m, err
+	r.message, err = host.Message(t.dir, prompt, attach)
+	return r, err
 }
 
-// read returns the task, and the piped input that is not the task itself.
-func (q asked) read(ctx context.Context, t *terminal) (prompt string, input []byte, err error) {
+// read returns the task. Piped input that is not the task itself becomes r.input.
+func (q asked) read(ctx context.Context, t *terminal, timeout string, r *request) (prompt string, err error) {
 	if q.Prompt != "" && q.File != "" {
-		return "", nil, errors.New("give the task as an argument or with --file, not both")
+		return "", errors.New("give the task as an argument or with --file, not both")
 	}
-	if input, err = t.piped(ctx); err != nil {
-		return "", nil, fmt.Errorf("reading standard input: %w", err)
+	begun := time.Now()
+	if limit, err := config.ParseDuration(timeout); err == nil && limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errNoTimeLeft)
+		defer cancel()
 	}
+	need := q.Prompt == "-" || q.Prompt == "" && q.File == "" && !isTerminal(t.in)
+	input, err := t.piped(ctx, need)
+	if err == errNoTimeLeft {
+		return "", noTimeLeft(time.Since(begun).Round(time.Second))
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading standard input: %w", err)
+	}
+	if len(input) == 0 && q.Prompt == "-" && isTerminal(t.in) {
+		input, err = t.readAll(ctx)
+	}
+	r.waited = time.Since(begun)
 	switch {
 	case q.File != "":
 		var data []byte
 		data, err = os.ReadFile(t.abs(q.File))
-		prompt = string(data)
-	case q.Prompt == "-" || q.Prompt == "" && len(input) > 0:
-		if len(input) == 0 && isTerminal(t.in) {
-			input, err = io.ReadAll(t.in)
-		}
-		prompt, input = string(input), nil
+		prompt, r.input = string(data), input
+	case need:
+		prompt = string(input)
 	default:
-		prompt = q.Prompt
+		prompt, r.input = q.Prompt, input
 	}
-	return strings.TrimSpace(prompt), input, err
+	return strings.TrimSpace(prompt), err
 }
 
-// piped reads standard input to its end if it is a pipe or a file. After two
-// seconds without an end it says what it waits for.
-func (t *terminal) piped(ctx context.Context) ([]byte, error) {
+// said returns the message of a request for a session whose model reads so many tokens,
+// or 0: with what was piped in. A text that is too long is kept whole for read_output.
+// The time that standard input took counts as time of the session.
+func (a *app) said(ctx context.Context, r request, window int) (openmanus.UserSaid, error) {
+	if limit := a.Config.Run.Timeout; limit > 0 && r.waited >= slowInput {
+		left := (limit - r.waited).Truncate(100 * time.Millisecond)
+		if left <= 0 {
+			return r.message, noTimeLeft(limit)
+		}
+		a.Config.Run.Timeout = left
+	}
+	if len(r.input) == 0 {
+		return r.message, nil
+	}
+	err := host.AttachText(ctx, a.Secrets.Blobs(a.db), &r.message, "standard input", r.input, window)
+	return r.message, err
+}
+
+// window returns how many tokens the model of a new session reads, or 0 if that is not
+// known without asking anybody.
+func (a *app) window() int {
+	m, err := a.Config.Choose(func(string) ([]string, error) { return nil, errors.ErrUnsupported })
+	if err != nil {
+		return 0
+	}
+	return a.Config.Window(m).Tokens
+}
+
+// The times and the size that standard input may take.
+const (
+	slowInput    = 100 * time.Millisecond // a time that counts
+	firstInput   = 3 * time.Second        // until its first byte, if there is another task
+	nextInput    = time.Minute            // between two bytes
+	maxInput     = 256 << 20
+	tellOfWaited = 2 * time.Second // after which a task that is waited for is told of
+)
+
+// noTimeLeft is the error of a command whose time limit was used up before its session
+// began.
+func noTimeLeft(limit time.Duration) error {
+	return exit{code: exitLimit, err: fmt.Errorf("stopped (time): the time limit of %v was used up while standard input was waited for", limit)}
+}
+
+// errNoTimeLeft is why standard input is not waited for any longer.
+var errNoTimeLeft = errors.New("the time limit is used up")
+
+// piped reads standard input to its end if it is a pipe or a file. Whoever started this
+// program may have left a pipe open that nobody writes to, so it is waited for only if it
+// is needed, and a person is told what was not read.
+func (t *terminal) piped(ctx context.Context, need bool) ([]byte, error) {
 	info, err := t.in.Stat()
 	if err != nil || info.Mode()&(fs.ModeCharDevice|fs.ModeDir) != 0 {
 		return nil, nil
 	}
-	type read struct {
-		data []byte
-		err  error
-	}
-	done := make(chan read, 1)
-	go func() {
-		data, err := io.ReadAll(io.LimitReader(t.in, host.MaxAttachedImage))
-		done <- read{data, err}
+	return t.input(ctx, need, firstInput, nextInput)
+}
+
+// readAll reads standard input to its end, which is needed, whatever it is.
+func (t *terminal) readAll(ctx context.Context) ([]byte, error) {
+	return t.input(ctx, true, firstInput, nextInput)
+}
+
+// input reads standard input to its end. Unless it is needed, it is waited for as long as
+// first says for its first byte, and next for each further one.
+func (t *terminal) input(ctx context.Context, need bool, first, next time.Duration) (data []byte, err error) {
+	chunks, ended := make(chan []byte), make(chan error, 1)
+	done := make(chan struct{})
+	defer close(done)
+	go func() { // it may wait for ever in Read, and then ends with the program
+		for {
+			chunk := make([]byte, 64<<10)
+			n, err := t.in.Read(chunk)
+			select {
+			case chunks <- chunk[:n]:
+			case <-done:
+				return
+			}
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
 	}()
-	slow := time.NewTimer(2 * time.Second)
-	defer slow.Stop()
-	for {
+	patience := time.NewTimer(first)
+	if need {
+		patience.Reset(tellOfWaited)
+	}
+	defer patience.Stop()
+	for told := false; ; {
 		select {
-		case r := <-done:
-			return r.data, r.err
-		case <-slow.C:
-			fmt.Fprintln(t.err, "openmanus: reading standard input to its end (use </dev/null if there is none)")
+		case chunk := <-chunks:
+			if data = append(data, chunk...); len(data) > maxInput {
+				return nil, fmt.Errorf("it has more than %d MiB: write it to a file, and name the file in the task", maxInput>>20)
+			}
+			if !need && len(chunk) > 0 {
+				patience.Reset(next)
+			}
+		case err := <-ended:
+			if err != io.EOF {
+				return nil, err
+			}
+			return data, nil
+		case <-patience.C:
+			if !need {
+				return t.unread(data, first, next), nil
+			}
+			if !told && !isTerminal(t.in) {
+				fmt.Fprintln(t.err, "openmanus: reading standard input to its end (use </dev/null if there is none)")
+			}
+			told = true
 		case <-ctx.Done():
+			if need && context.Cause(ctx) == errNoTimeLeft {
+				return nil, errNoTimeLeft
+			}
+			if context.Cause(ctx) == errNoTimeLeft {
+				return data, nil // no session begins
+			}
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// unread tells the person that standard input is not read to its end, and returns what is
+// attached of it.
+func (t *terminal) unread(data []byte, first, next time.Duration) []byte {
+	if len(data) == 0 {
+		fmt.Fprintf(t.err, "openmanus: nothing came on standard input within %v, so nothing of it was read. If something is still to come, write it to a file first, and name the file in the task\n", first)
+		return nil
+	}
+	fmt.Fprintf(t.err, "openmanus: standard input has been silent for %v and has no end: the task has the %d bytes that came\n", next, len(data))
+	return fmt.Appendf(data, "\n[standard input had no end: what may have come after a silence of %v is not here]\n", next)
 }

@@ -130,7 +130,7 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 			return err
 		}
 	}
-	m, err := c.request(ctx, t, "run", c.Attach)
+	r, err := c.request(ctx, t, "run", c.Attach, c.Timeout)
 	if err != nil {
 		return err
 	}
@@ -145,11 +145,19 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(err)
 	}
 	if c.Session == "" {
+		m, err := a.said(ctx, r, a.window())
+		if err != nil {
+			return err
+		}
 		return a.begin(ctx, m, c.shown, func(spec *openmanus.Spec) {
 			spec.Answer, spec.Delegates = answer, c.Delegate
 		})
 	}
 	x, err := a.session(ctx, c.Session)
+	if err != nil {
+		return err
+	}
+	m, err := a.said(ctx, r, x.s.Config.Window.Tokens)
 	if err != nil {
 		return err
 	}
@@ -187,6 +195,9 @@ func (t *terminal) fail(s shown, err error) error {
 		return err
 	}
 	sum := summary.Run{Status: string(openmanus.Failed), Files: []host.FileChange{}, Error: err.Error()}
+	if e.code == exitLimit {
+		sum.Status, sum.Reason = string(openmanus.Halted), string(openmanus.NoTime)
+	}
 	return errors.Join(err, t.encoder().Encode(sum))
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -72,7 +71,7 @@ func (c *sessionsPlanCmd) edited(ctx context.Context, t *terminal, plan string) 
 	var data []byte
 	switch {
 	case c.From == "-":
-		data, err = io.ReadAll(t.in)
+		data, err = t.readAll(ctx)
 	case c.From != "":
 		data, err = os.ReadFile(t.abs(c.From))
 	case c.Edit:

@@ -27,7 +27,7 @@ func (c *sessionsResumeCmd) Run(ctx context.Context, t *terminal, g *globals) er
 }
 
 func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) error {
-	m, err := c.request(ctx, t)
+	r, err := c.request(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -36,8 +36,14 @@ func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) er
 		return err
 	}
 	defer x.Close()
+	var m *openmanus.UserSaid
 	switch st := x.s.Status(); {
-	case m != nil:
+	case r != nil:
+		said, err := x.said(ctx, *r, x.s.Config.Window.Tokens)
+		if err != nil {
+			return err
+		}
+		m = &said
 	case len(c.Attach) > 0:
 		return usage(fmt.Errorf("--attach goes with a new request: openmanus sessions resume %s \"…\" --attach FILE", x.id))
 	case st == openmanus.Finished:
@@ -50,12 +56,12 @@ func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) er
 
 // request returns the new request, or nil if there is none. Standard input is
 // read only if there is one.
-func (c *sessionsResumeCmd) request(ctx context.Context, t *terminal) (*openmanus.UserSaid, error) {
+func (c *sessionsResumeCmd) request(ctx context.Context, t *terminal) (*request, error) {
 	if c.Prompt == "" && c.File == "" {
 		return nil, nil
 	}
-	m, err := asked{c.Prompt, c.File}.request(ctx, t, "sessions resume "+c.ID, c.Attach)
-	return &m, err
+	r, err := asked{c.Prompt, c.File}.request(ctx, t, "sessions resume "+c.ID, c.Attach, c.Timeout)
+	return &r, err
 }
 
 // again prints the result of a finished session again. It asks no model.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -29,7 +28,7 @@ type sessionsSayCmd struct {
 func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	text := c.Text
 	if text == "-" {
-		data, err := io.ReadAll(t.in)
+		data, err := t.readAll(ctx)
 		if err != nil {
 			return fmt.Errorf("reading standard input: %w", err)
 		}

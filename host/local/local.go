@@ -132,7 +132,7 @@ func (s *Source) wake(id string) {
 
 // Start implements [surface.Source].
 func (s *Source) Start(ctx context.Context, m surface.Message) (string, error) {
-	said, err := s.message(m)
+	said, err := s.message(ctx, m)
 	if err != nil {
 		return "", err
 	}
@@ -174,30 +174,34 @@ func (s *Source) Start(ctx context.Context, m surface.Message) (string, error) {
 }
 
 // message returns a message with what is attached to it.
-func (s *Source) message(m surface.Message) (openmanus.UserSaid, error) {
+func (s *Source) message(ctx context.Context, m surface.Message) (openmanus.UserSaid, error) {
 	said, err := host.Message(s.Dir, m.Text, m.Attach)
 	said.ID = m.ID
 	for _, f := range m.Files {
-		said.Message.Parts = append(said.Message.Parts, partOf(f))
+		if err == nil {
+			err = s.attach(ctx, &said, f)
+		}
 	}
 	return said, err
 }
 
-// partOf returns a file that was sent as the model reads it.
-func partOf(f surface.File) llm.Part {
+// attach adds a file that was sent to a message, as the model reads it.
+func (s *Source) attach(ctx context.Context, m *openmanus.UserSaid, f surface.File) error {
+	var p llm.Part = llm.Text{Text: fmt.Sprintf("\n\n[sent, and not shown to you: %s, %s, %d bytes]", f.Name, f.MIME, len(f.Data))}
 	switch {
 	case strings.HasPrefix(f.MIME, "image/") && len(f.Data) <= host.MaxAttachedImage:
-		return llm.Blob{MIME: f.MIME, Name: f.Name, Data: f.Data}
+		p = llm.Blob{MIME: f.MIME, Name: f.Name, Data: f.Data}
 	case utf8.Valid(f.Data):
-		return host.TextAttachment(f.Name, f.Data, int64(len(f.Data)))
+		return host.AttachText(ctx, s.Host.Secrets.Blobs(s.Store), m, f.Name, f.Data, 0)
 	}
-	return llm.Text{Text: fmt.Sprintf("\n\n[sent, and not shown to you: %s, %s, %d bytes]", f.Name, f.MIME, len(f.Data))}
+	m.Message.Parts = append(m.Message.Parts, p)
+	return nil
 }
 
 // Say implements [surface.Source]. The first message of a session comes with the note
 // about its environment, as in any other way to begin one.
 func (s *Source) Say(ctx context.Context, id string, m surface.Message) error {
-	said, err := s.message(m)
+	said, err := s.message(ctx, m)
 	if err != nil {
 		return err
 	}

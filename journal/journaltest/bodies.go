@@ -53,7 +53,8 @@ func openingBodies() []openmanus.Body {
 			Sources:  everySource(), CopyOf: "/home/me/project",
 		},
 		openmanus.UserSaid{
-			ID: "u1",
+			Whole: []openmanus.Ref{openmanus.RefOf([]byte("a log"))},
+			ID:    "u1",
 			Message: llm.Message{Role: llm.User, Parts: llm.Parts{
 				llm.Text{Text: "Which months are best?"},
 				llm.Blob{MIME: "image/png", Name: "sales.png", Data: []byte("\x89PNG\r\n\x1a\n\x00\xff")},
