@@ -149,6 +149,7 @@ func (s *State) callDone(seq int64, e CallDone) {
 	if e.Picture != "" {
 		s.Pictures++
 	}
+	s.seen.note(e.Seen)
 	s.supersede(c)
 	s.learnResult(seq, c, e)
 	s.count(c.Name, e.IsError)

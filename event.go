@@ -251,6 +251,8 @@ type (
 		Meanwhile []FileChange `json:"meanwhile,omitempty"`
 		// who wrote what is in Parts and Whole; none: this program
 		Sources []Source `json:"sources,omitempty"`
+		// the contents of files that the session has seen by this call, or wrote itself
+		Seen []SeenFile `json:"seen,omitempty"`
 		// the files that the call wrote, if the arguments that its tool declares do
 		// not name them; relative to the workspace or absolute
 		Wrote []string `json:"wrote,omitempty"`
@@ -394,6 +396,13 @@ type (
 		Text string `json:"text"`
 	}
 )
+
+// A SeenFile is a content of a file that a session knows: the model was shown it, or a
+// part of it, or a call has written it. The session may replace a file that has it.
+type SeenFile struct {
+	Path string `json:"path"` // slash-separated, relative to the workspace
+	Sum  string `json:"sum"`  // the SHA-256 of the content, in hexadecimal digits
+}
 
 // The provisional bodies. Subscribers see them; journals do not store them.
 type (

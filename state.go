@@ -63,11 +63,12 @@ type State struct {
 	specs   map[string]ToolSpec   // of Config, by name
 	last    map[string]lastDetail // of each tool's last success, by name
 	kept    map[string]string     // the last result of each tool with Hints.Keep, by name
-	gone    map[string]string     // the tools of the calls that were given up, by call
-	partial *ModelSaid            // an unfinished reply: kept if a message follows, dropped by Resumed
-	partAt  int64                 // the event of partial
-	past    []trace               // of the replies since the last input, for detecting repetitions
-	settled bool                  // the last of past has the results of Calls
+	seen    seenFiles
+	gone    map[string]string // the tools of the calls that were given up, by call
+	partial *ModelSaid        // an unfinished reply: kept if a message follows, dropped by Resumed
+	partAt  int64             // the event of partial
+	past    []trace           // of the replies since the last input, for detecting repetitions
+	settled bool              // the last of past has the results of Calls
 
 	files     map[string]noted // what the session changed, by path; not changed, but replaced
 	meanwhile map[string]noted // what may have been others; likewise
@@ -521,6 +522,31 @@ func (s *State) Last(tools ...string) json.RawMessage {
 	return last.detail
 }
 
+// A seenFiles is what a session has seen of files.
+type seenFiles struct {
+	sums, paths map[string]bool
+}
+
+// note adds what a call has seen.
+func (s *seenFiles) note(files []SeenFile) {
+	if len(files) == 0 {
+		return
+	}
+	if s.sums == nil {
+		s.sums, s.paths = make(map[string]bool), make(map[string]bool)
+	}
+	for _, f := range files {
+		s.sums[f.Sum], s.paths[f.Path] = true, true
+	}
+}
+
+// Seen reports whether the session has seen this content of a file, by its SHA-256: see
+// [SeenFile].
+func (s *State) Seen(sum string) bool { return s.seen.sums[sum] }
+
+// SeenPath reports whether the session has seen some content of the file with this name.
+func (s *State) SeenPath(path string) bool { return s.seen.paths[path] }
+
 // ToolSpec returns the spec of a tool in the configuration, by name.
 func (s *State) ToolSpec(name string) (ToolSpec, bool) {
 	spec, ok := s.specs[name]
@@ -543,6 +569,7 @@ func (s *State) Clone() *State {
 	c.moments = slices.Clip(s.moments)
 	c.Inbox = slices.Clone(s.Inbox)
 	c.past = slices.Clone(s.past)
+	c.seen = seenFiles{maps.Clone(s.seen.sums), maps.Clone(s.seen.paths)}
 	c.last, c.gone, c.kept = maps.Clone(s.last), maps.Clone(s.gone), maps.Clone(s.kept)
 	c.Calls = slices.Clone(s.Calls)
 	for i, call := range c.Calls {

@@ -68,7 +68,7 @@ func (c *contest) worker(ctx context.Context, s *openmanus.State) (openmanus.Flo
 			return nil, err
 		}
 		v, label = c.hands[n-1], fmt.Sprintf("%d-%d", round, n)
-		a.Tools = append(a.Tools, tools.NewFileSaver(ws))
+		a.Tools = append(a.Tools, tools.NewFileSaver(ws), tools.NewEditor(ws))
 	}
 	a.Model = c.begins(label, v)
 	return a, nil
@@ -259,7 +259,10 @@ func TestWhatThePersonChangesMeanwhileStays(t *testing.T) {
 		if err := os.WriteFile(at("a"), []byte("hers"), 0o644); err != nil {
 			return llm.Message{}, err
 		}
-		return says(llmtest.Calls(llmtest.Use("", "file_saver", obj{"file_path": "a", "content": "its"}), llmtest.Use("", "file_saver", obj{"file_path": "b", "content": "its"})), llmtest.Say("Done."))(req)
+		view := func(path string) llm.Message {
+			return llmtest.Use("", "str_replace_editor", obj{"command": "view", "path": path})
+		}
+		return says(llmtest.Calls(view("a"), view("b"), llmtest.Use("", "file_saver", obj{"file_path": "a", "content": "its"}), llmtest.Use("", "file_saver", obj{"file_path": "b", "content": "its"})), llmtest.Say("Done."))(req)
 	}}
 	s := c.play(t)
 	must(t, s, openmanus.Failed, openmanus.ByAgent, "yours has changed meanwhile: a", "- modified b", "- a: it was changed meanwhile")

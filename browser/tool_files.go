@@ -26,6 +26,15 @@ func (c *runner) workspaceName() (string, error) {
 	return workspace.Name(c.tool.cfg.Dir, c.in.FilePath)
 }
 
+// target is workspaceName for a file that the call writes.
+func (c *runner) target(ctx context.Context) (string, error) {
+	name, err := c.workspaceName()
+	if err == nil {
+		err = workspace.MayReplace(ctx, c.tool.cfg.Files, name, nil)
+	}
+	return name, err
+}
+
 var errNoFiles = errors.New("there is no workspace for files")
 
 // write writes a file into the workspace.
@@ -171,7 +180,7 @@ func (c *runner) screenshot(ctx context.Context) (string, Outcome, error) {
 	if c.in.FilePath == "" {
 		return "Screenshot of the view", Outcome{}, nil
 	}
-	name, err := c.workspaceName()
+	name, err := c.target(ctx)
 	if err != nil {
 		return "", Outcome{}, err
 	}
@@ -180,7 +189,7 @@ func (c *runner) screenshot(ctx context.Context) (string, Outcome, error) {
 
 // savePDF prints the page into a file.
 func (c *runner) savePDF(ctx context.Context) (string, Outcome, error) {
-	name, err := c.workspaceName()
+	name, err := c.target(ctx)
 	if err != nil {
 		return "", Outcome{}, err
 	}
@@ -238,7 +247,7 @@ func (c *runner) copyOut(name string) (local string, err error) {
 func (c *runner) download(ctx context.Context) (did string, out Outcome, err error) {
 	name := ""
 	if c.in.FilePath != "" {
-		if name, err = c.workspaceName(); err != nil {
+		if name, err = c.target(ctx); err != nil {
 			return "", Outcome{}, err
 		}
 	}

@@ -81,7 +81,7 @@ func (h *Host) changes(
 	}
 	named := spec.Hints.Edits
 	if named {
-		names := writtenPaths(dir, call.Input, spec.Arguments)
+		names := WrittenPaths(dir, call.Input, spec.Arguments)
 		if named = len(names) > 0; named {
 			look = func() Scan { return scanNames(root.FS(), own, names) }
 		}
@@ -108,9 +108,9 @@ func (h *Host) changes(
 	}
 }
 
-// writtenPaths returns the files and directories, relative to the workspace, that
+// WrittenPaths returns the files and directories, relative to the workspace, that
 // the arguments of a call say it writes or deletes.
-func writtenPaths(dir, input string, arguments []openmanus.Argument) (names []string) {
+func WrittenPaths(dir, input string, arguments []openmanus.Argument) (names []string) {
 	var in map[string]any
 	if json.Unmarshal([]byte(input), &in) != nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
@@ -154,8 +156,11 @@ func (f *follower) Begin(
 ) (*openmanus.Snapped, func(context.Context) run.Followed) {
 	byTimes := func() func(context.Context) run.Followed {
 		end := f.h.changes(s, call, spec)
-		return func(context.Context) (r run.Followed) {
+		return func(ctx context.Context) (r run.Followed) {
 			r.Own, r.Meanwhile = end()
+			for _, n := range writes(ctx) {
+				r.Own = withWrite(r.Own, n)
+			}
 			return r
 		}
 	}
@@ -187,7 +192,7 @@ func (f *follower) Begin(
 	}
 	var names []string
 	if spec.Hints.Edits {
-		names = writtenPaths(s.Config.Workspace, call.Input, spec.Arguments)
+		names = WrittenPaths(s.Config.Workspace, call.Input, spec.Arguments)
 	}
 	// Where others change files all the time, what differed just before the call counts
 	// as its doing, too.
@@ -206,11 +211,71 @@ func (f *follower) Begin(
 		}
 		if after.Changed {
 			e.Names, e.With = names, w.others(rc)
+			for _, n := range writes(ctx) {
+				if len(names) > 0 && !slices.Contains(e.Names, n.Path) {
+					e.Names = append(e.Names, n.Path)
+				}
+			}
 			r.Snapped = snapped(e, after)
-			r.Own, r.Meanwhile = f.h.filesOf(ctx, before, after.Tree, e)
+			r.Own, r.Meanwhile, r.Seen = f.h.filesOf(ctx, before, after.Tree, e, written(s, call, spec))
 		}
 		return r
 	}
+}
+
+// withWrite returns changes with a file that a call has written, if it is not among them.
+func withWrite(own []openmanus.FileChange, n sight.Write) []openmanus.FileChange {
+	if len(own) >= maxChanges || slices.ContainsFunc(own, func(c openmanus.FileChange) bool { return c.Path == n.Path }) {
+		return own
+	}
+	change := openmanus.FileModified
+	if n.Created {
+		change = openmanus.FileCreated
+	}
+	return append(own, openmanus.FileChange{Path: n.Path, Change: change})
+}
+
+// writes returns the files that the call of ctx has written through its tool.
+func writes(ctx context.Context) []sight.Write {
+	if s := sight.Of(ctx); s != nil {
+		return s.Writes()
+	}
+	return nil
+}
+
+// written returns a function that reports whether the session knows what a file contains
+// that was changed while a call ran, because the call wrote it: a command, since other
+// tools say what they write. A person may have changed files while it ran. So a new file
+// counts, and one of which the session knew what was in it and that the command names.
+func written(s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec) func(snapshot.Change) bool {
+	return func(c snapshot.Change) bool {
+		if spec.Hints.Edits || c.Now == nil || c.Now.Content == nil {
+			return false
+		}
+		if c.Was == nil {
+			return true
+		}
+		return c.Was.Content != nil && s.Seen(hexOf(c.Was.Content.Sum)) && strings.Contains(call.Input, path.Base(c.Name))
+	}
+}
+
+func hexOf(s snapshot.Sum) string { return hex.EncodeToString(s[:]) }
+
+// Added implements [run.Follower].
+func (f *follower) Added(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState, names []string) *openmanus.Snapped {
+	if s.Config.Workspace == "" || s.Snapshot.Tree == "" {
+		return nil
+	}
+	w := f.directory(s.Config.Workspace)
+	rc := w.begin(session)
+	defer w.end(rc)
+	taken, why := w.take(ctx, session, s.Snapshot.Tree, nil)
+	if why != "" || !taken.Changed {
+		return nil
+	}
+	return snapped(openmanus.Snapped{
+		ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: s.Snapshot.Tree, With: w.others(rc), Names: names,
+	}, taken)
 }
 
 // Broken implements [run.Follower]. It compares the workspace with the last recorded
@@ -230,7 +295,7 @@ func (f *follower) Broken(ctx context.Context, session string, s *openmanus.Stat
 	}
 	e := openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: s.Snapshot.Tree, With: w.others(rc), Broken: true}
 	if spec, ok := s.ToolSpec(c.Name); ok && spec.Hints.Edits {
-		e.Names = writtenPaths(s.Config.Workspace, c.Arguments(), spec.Arguments)
+		e.Names = WrittenPaths(s.Config.Workspace, c.Arguments(), spec.Arguments)
 	}
 	return snapped(e, taken)
 }
@@ -428,22 +493,27 @@ func (f *follower) close() error {
 }
 
 // filesOf returns the files that differ between two trees, as e attributes them: at
-// most so many as the record of a call names.
-func (h *Host) filesOf(ctx context.Context, before, after snapshot.Tree, e openmanus.Snapped) (own, meanwhile []openmanus.FileChange) {
+// most so many as the record of a call names. seen has those of own that are written.
+func (h *Host) filesOf(
+	ctx context.Context, before, after snapshot.Tree, e openmanus.Snapped, written func(snapshot.Change) bool,
+) (own, meanwhile []openmanus.FileChange, seen []openmanus.SeenFile) {
 	for c, err := range h.reader.Diff(ctx, before, after) {
 		if err != nil {
-			return nil, nil // nothing is said rather than something wrong
+			return nil, nil, nil // nothing is said rather than something wrong
 		}
 		change, ok := fileChange(c)
 		switch {
 		case !ok || hiddenFile(c.Name):
 		case len(e.Names) > 0 && Named(e.Names, c.Name), len(e.Names) == 0 && len(e.With) == 0:
 			own = append(own, change)
+			if written(c) {
+				seen = append(seen, openmanus.SeenFile{Path: c.Name, Sum: hexOf(c.Now.Content.Sum)})
+			}
 		default:
 			meanwhile = append(meanwhile, change)
 		}
 	}
-	return own[:min(len(own), maxChanges)], meanwhile[:min(len(meanwhile), maxChanges)]
+	return own[:min(len(own), maxChanges)], meanwhile[:min(len(meanwhile), maxChanges)], seen[:min(len(seen), maxChanges)]
 }
 
 // fileChange returns what a change of a tree is to people. It is none to them if only

@@ -137,7 +137,7 @@ func New(o Options) (*Host, error) {
 		holders: make(map[string]map[string]bool), chosen: make(map[[2]string]config.Model),
 	}
 	h.installer = install.New(func() bool { return h.AskToInstall })
-	h.installer.NotIn = written(h.Config, h.Dir)
+	h.installer.NotIn = agentDirs(h.Config, h.Dir)
 	h.follower.h, h.reader = h, snapshot.NewReader(o.Store)
 	name, _ := os.Hostname() // a worker without a host name is still a worker
 	h.Local = &run.Local{Worker: run.Worker{

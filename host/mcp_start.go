@@ -176,7 +176,7 @@ func (e Env) started(cfg *config.Config, s config.MCPServer, c mcp.ServerConfig)
 	c.Command, c.Args, c.Env = s.Command, s.Args, map[string]string{}
 	name, safe, _ := strings.Cut(hostexec.SafePython, "=")
 	c.Env[name] = safe
-	f := serverFinder(s, written(cfg, e.Dir)...)
+	f := serverFinder(s, agentDirs(cfg, e.Dir)...)
 	if !caged(cfg) {
 		if path, err := f.Look(s.Command); err == nil { // startCheck says why it is not there
 			c.Command = path
@@ -242,7 +242,7 @@ func (e Env) serverDir(cfg *config.Config, name, id string) (string, error) {
 	for _, temporary := range []string{os.TempDir(), "/var/tmp"} { // if it is another user's, it does not do
 		wanted = append(wanted, filepath.Join(temporary, fmt.Sprintf("openmanus-%d", os.Getuid()), own))
 	}
-	dir, err := hostexec.Outside(written(cfg, e.Dir)...).Dir(wanted...)
+	dir, err := hostexec.Outside(agentDirs(cfg, e.Dir)...).Dir(wanted...)
 	if err == nil && filepath.Base(dir) != own {
 		err = fmt.Errorf("there is no place for a directory of its own: each of %s is in a workspace, or others can write it", strings.Join(wanted, ", "))
 	}
@@ -280,7 +280,7 @@ func (e Env) startCheck(cfg *config.Config, current func() []config.MCPServer) f
 		if filepath.IsAbs(c.Command) || caged(cfg) {
 			return nil
 		}
-		f := hostexec.Outside(written(cfg, e.Dir)...)
+		f := hostexec.Outside(agentDirs(cfg, e.Dir)...)
 		f.Projects = true
 		_, err := f.Look(c.Command)
 		return err

@@ -25,9 +25,9 @@ func (e Env) ownDirs(cfg *config.Config) []string {
 	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }
 
-// written returns the directories that commands of agents write: dir, the workspace of
+// agentDirs returns the directories that commands of agents write: dir, the workspace of
 // the configuration, and where a server keeps those of its users.
-func written(cfg *config.Config, dir string) []string {
+func agentDirs(cfg *config.Config, dir string) []string {
 	return []string{dir, cfg.Run.Workspace, cfg.Serve.Root}
 }
 

@@ -135,7 +135,7 @@ func (e Env) Sandbox(cfg *config.Config, dir, kind string) (sandbox.Options, err
 		Dir: dir, Kind: sandbox.Kind(kind), Network: sandbox.Network(c.Network),
 		Read: e.atHome(c.Read), Toolchains: e.atHome(c.Toolchains), Hide: own,
 		Memory: c.Memory, CPUs: c.CPUs, Image: c.Image, WorkDir: c.WorkDir,
-		NotIn:      written(cfg, e.Dir),
+		NotIn:      agentDirs(cfg, e.Dir),
 		Private:    filepath.Join(cfg.DataDir, "sandboxes"),
 		ProbeCache: filepath.Join(cfg.DataDir, "sandbox.works"),
 		Warn:       e.Warn,

@@ -49,7 +49,7 @@ func newWebTools(
 		return nil, err
 	}
 	d.Judge = judge
-	w := &webTools{cfg: cfg, dialer: d, notIn: written(cfg, ws.Dir())}
+	w := &webTools{cfg: cfg, dialer: d, notIn: agentDirs(cfg, ws.Dir())}
 	reader := &web.Reader{Client: d.Client(), Local: d.Local, Robots: cfg.Web.Robots, Convert: documentText}
 	files := &web.Downloads{Files: ws, Dir: ws.Dir(), MaxBytes: cfg.Web.MaxDownload}
 	if cfg.DataDir != "" {

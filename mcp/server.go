@@ -24,6 +24,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -53,6 +54,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	last    map[[2]string]json.RawMessage // session, tool → Call.Last
+	seen    map[string]map[string]bool    // session → the hashes and paths of files that it has seen
 	clients map[string]bool               // the sessions that are followed: see follow; nil when the server is closed
 	wait    sync.WaitGroup                // for those who follow
 }
@@ -72,7 +74,7 @@ func NewServer(o ServerOptions) *Server {
 	}
 	opts.Instructions, opts.Logger = o.Instructions, slog.New(slog.DiscardHandler)
 	s := &Server{opts: o, key: make([]byte, 32), schemas: map[string]*args.Schema{}}
-	s.last, s.clients = map[[2]string]json.RawMessage{}, map[string]bool{}
+	s.last, s.seen, s.clients = map[[2]string]json.RawMessage{}, map[string]map[string]bool{}, map[string]bool{}
 	rand.Read(s.key)
 	us := &sdk.Implementation{Name: o.Name, Title: "OpenManus", Version: cmp.Or(o.Version, "dev")}
 	s.mcp = sdk.NewServer(us, &opts)
@@ -159,6 +161,7 @@ func (s *Server) follow(client *sdk.ServerSession, session string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.clients, session)
+		delete(s.seen, session)
 		for key := range s.last {
 			if key[0] == session {
 				delete(s.last, key)
@@ -276,13 +279,15 @@ func (s *Server) attempt(
 			return ask, res
 		}
 	} else if v.Shown != "" {
-		if shown, err := preview(ctx, t, call); err != nil || openmanus.Fingerprint(v.Tool, shown) != v.Shown {
+		if shown, err := preview(sight.With(ctx, s.sightOf(call.Session)), t, call); err != nil || openmanus.Fingerprint(v.Tool, shown) != v.Shown {
 			return nil, failed(nil, v.Tool+" did not run: its target has changed since the person allowed it. "+
 				"Look at the current state, and make the call again if it is still right")
 		}
 		v.Shown = "" // the call has begun: what it asks besides may come of what it did
 	}
-	res, err := drive(ctx, t, call)
+	seen := s.sightOf(call.Session)
+	res, err := drive(sight.With(ctx, seen), t, call)
+	s.noteSeen(call.Session, seen)
 	var ask *openmanus.Ask
 	if errors.As(err, &ask) {
 		return formOf(ask), nil
@@ -293,6 +298,28 @@ func (s *Server) attempt(
 		s.mu.Unlock()
 	}
 	return nil, s.result(res, err)
+}
+
+// sightOf returns what a call may replace: what the calls of its session have seen.
+func (s *Server) sightOf(session string) *sight.Sight {
+	knows := func(what string) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.seen[session][what]
+	}
+	return &sight.Sight{Known: knows, KnownPath: knows}
+}
+
+// noteSeen remembers what a call has seen.
+func (s *Server) noteSeen(session string, seen *sight.Sight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[session] == nil {
+		s.seen[session] = make(map[string]bool)
+	}
+	for _, f := range seen.Seen() {
+		s.seen[session][f.Sum], s.seen[session][f.Path] = true, true
+	}
 }
 
 // session returns the session under which tools remember things for a client.
@@ -320,7 +347,7 @@ func (s *Server) rule(
 	case err != nil:
 		return nil, failed(nil, "whether this may run could not be decided: "+err.Error())
 	case verdict.Ask:
-		shown, err := preview(ctx, t, call)
+		shown, err := preview(sight.With(ctx, s.sightOf(call.Session)), t, call)
 		if err != nil { // it would fail anyway
 			return nil, failed(nil, s.hidden(err.Error()))
 		}

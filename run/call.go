@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -93,6 +94,10 @@ type Follower interface {
 		reading func(files int),
 	) (first *openmanus.Snapped, end func(ctx context.Context) Followed)
 
+	// Added is called after a call that claimed to change nothing and has made the files
+	// with these names, which are new. It returns what is to be recorded, or nil.
+	Added(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState, names []string) *openmanus.Snapped
+
 	// Broken is called for a call that was running when another process ended. It
 	// returns what is to be recorded of the workspace, or nil.
 	Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped
@@ -107,6 +112,7 @@ type Follower interface {
 type Followed struct {
 	Own       []openmanus.FileChange // what the call created, changed and deleted
 	Meanwhile []openmanus.FileChange // what others may have changed
+	Seen      []openmanus.SeenFile   // of Own, what the session knows by that: it wrote it
 	Snapped   *openmanus.Snapped     // what the workspace contains now; nil: nothing is to be recorded
 }
 
@@ -129,7 +135,7 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) ([]openmanus.Bo
 	if err != nil {
 		return failed(changedArguments(c) + err.Error())
 	}
-	if err := w.outdated(ctx, t, c, call); err != nil {
+	if err := w.outdated(ctx, x.State, t, c, call); err != nil {
 		return failed(err.Error())
 	}
 	ended := func(context.Context) (none Followed) { return none }
@@ -172,17 +178,49 @@ func (w *Worker) runCall(
 	}
 	defer live.end()
 	call.Live = live
+	seen := sightOf(x.State, spec.Hints)
+	ctx = sight.With(ctx, seen)
 	res, detail, err := runTool(ctx, t, call)
 	followed := ended(context.WithoutCancel(ctx))
+	if !mayChange(spec.Hints) {
+		followed = w.added(ctx, x, c, seen)
+	}
 	body, err := w.outcome(ctx, x, c, spec, call, live, res, detail, err)
 	if done, ok := body.(openmanus.CallDone); ok {
 		done.Files, done.Meanwhile = followed.Own, followed.Meanwhile
+		done.Seen = followed.Seen
+		for _, f := range seen.Seen() {
+			if file := (openmanus.SeenFile{Path: f.Path, Sum: f.Sum}); !slices.Contains(done.Seen, file) {
+				done.Seen = append(done.Seen, file)
+			}
+		}
 		if _, differs := t.(openmanus.ArgumentHinter); differs && !done.IsError {
 			done.Wrote = writtenPaths(spec, call.Input)
 		}
 		body = done
 	}
 	return body, followed, err
+}
+
+// sightOf returns what a call with these hints may replace: what its session has seen. One
+// that claims to change nothing replaces nothing, whatever its tool does.
+func sightOf(s *openmanus.State, h openmanus.Hints) *sight.Sight {
+	looks := !mayChange(h)
+	return &sight.Sight{Known: s.Seen, KnownPath: s.SeenPath, Looks: looks, Never: looks && openmanus.Mode(s.Config.Approve).LooksOnly()}
+}
+
+// added returns the files that a call made which claims to change nothing, such as a
+// download that a page began.
+func (w *Worker) added(ctx context.Context, x *Session, c *openmanus.CallState, seen *sight.Sight) (f Followed) {
+	var names []string
+	for _, n := range seen.Writes() {
+		names = append(names, n.Path)
+		f.Own = append(f.Own, openmanus.FileChange{Path: n.Path, Change: openmanus.FileCreated})
+	}
+	if len(names) > 0 && w.Changes != nil {
+		f.Snapped = w.Changes.Added(context.WithoutCancel(ctx), x.ID, x.State, c, names)
+	}
+	return f
 }
 
 // outcome returns the event of a call that ran, or nil if nothing is known of it

@@ -34,7 +34,7 @@ func (w *Worker) Effect(ctx context.Context, session, call, input string) (e Eff
 		return Effect{Fails: err.Error()}, nil
 	}
 	e.Hints = spec.Hints
-	if e.Shown, err = w.preview(ctx, x.Flow.Agent().Tool(edited.Name), as); err != nil {
+	if e.Shown, err = w.preview(ctx, x.State, x.Flow.Agent().Tool(edited.Name), as); err != nil {
 		e.Fails = err.Error()
 	}
 	return e, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -68,7 +69,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 			Input: repaired, ChangedBy: said.ChangedBy, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
 		}, nil
 	}
-	preview, err := w.preview(ctx, t, call)
+	preview, err := w.preview(ctx, x.State, t, call)
 	if err != nil {
 		return openmanus.FailedCall(c.ID, err.Error()), nil
 	}
@@ -95,7 +96,7 @@ func (w *Worker) scope(ctx context.Context, t openmanus.Tool, call openmanus.Cal
 }
 
 // preview returns what a call would do, if its tool can tell.
-func (w *Worker) preview(ctx context.Context, t openmanus.Tool, call openmanus.Call) (text string, err error) {
+func (w *Worker) preview(ctx context.Context, s *openmanus.State, t openmanus.Tool, call openmanus.Call) (text string, err error) {
 	p, ok := t.(openmanus.Previewer)
 	if !ok {
 		return "", nil
@@ -105,8 +106,25 @@ func (w *Worker) preview(ctx context.Context, t openmanus.Tool, call openmanus.C
 			text, err = "", fmt.Errorf("%s crashed: %v", call.Name, p)
 		}
 	}()
-	text, err = p.Preview(ctx, call)
+	seen := sightOf(s, openmanus.Hints{})
+	if !afterOthers(s, call.ID) { // one of them may look at the file
+		seen = nil
+	}
+	text, err = p.Preview(sight.With(ctx, seen), call)
 	return w.Secrets.Replace(strings.ToValidUTF8(text, "\uFFFD")), err
+}
+
+// afterOthers reports whether all calls of the reply that come before a call have results.
+func afterOthers(s *openmanus.State, id string) bool {
+	for _, c := range s.Calls {
+		if c.ID == id {
+			break
+		}
+		if c.Done == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // depict stores a picture of what a call would act on, if its tool can show one, and
@@ -157,7 +175,7 @@ func fingerprint(call openmanus.Call, preview string) string {
 // no longer do what the person was shown, or would act outside of the scope in
 // which it was allowed. Arguments that the person changed, and a call that has run
 // before, are not checked.
-func (w *Worker) outdated(ctx context.Context, t openmanus.Tool, c *openmanus.CallState, call openmanus.Call) error {
+func (w *Worker) outdated(ctx context.Context, s *openmanus.State, t openmanus.Tool, c *openmanus.CallState, call openmanus.Call) error {
 	if spec := t.Spec(); hint(t, call, &spec) == nil && spec.Hints.Reach != "" && spec.Hints.Reach != c.Hints.Reach &&
 		c.Ruled.Input == "" {
 		return fmt.Errorf("%s did not run: it would now run %s, and was not allowed to. Make the call again",
@@ -178,7 +196,7 @@ func (w *Worker) outdated(ctx context.Context, t openmanus.Tool, c *openmanus.Ca
 	if c.Ruling == nil || c.Ruling.Shown == "" || c.Ruled.Input != "" || c.Attempts > 1 {
 		return nil
 	}
-	preview, err := w.preview(ctx, t, call)
+	preview, err := w.preview(ctx, s, t, call)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/near"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -220,6 +221,9 @@ func (e *editor) commit(
 	}
 	if err := h.push(ctx, call.Blobs, t.name, ed); err != nil {
 		return openmanus.Result{}, err
+	}
+	if ed.before != nil {
+		sight.Based(ctx, ed.before)
 	}
 	if err := e.ws.WriteFile(ctx, t.name, ed.after); err != nil {
 		return openmanus.Result{}, fmt.Errorf("writing %s: %w", t.path, err)

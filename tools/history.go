@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/sight"
 )
 
 // maxHistories is the number of files whose edits can be undone.
@@ -178,6 +179,7 @@ func (e *editor) undo(ctx context.Context, call openmanus.Call, t target) (openm
 	case err != nil:
 		return none, fmt.Errorf("the last edit to %s was not undone: %w", t.path, err)
 	}
+	sight.Based(ctx, now)
 	said := fmt.Sprintf("Last edit to %s undone successfully. ", t.path)
 	if before == nil {
 		err, said = e.ws.Remove(ctx, t.name), said+"The file is removed: it was not there before."

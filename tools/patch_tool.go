@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -83,6 +84,7 @@ type patchedFile struct {
 	target
 	before, after []byte
 	like          string // the file that was moved here
+	deleted       bool   // as a whole, whatever is in it
 }
 
 // patch carries out a call. Files are changed all together, or not at all.
@@ -155,7 +157,7 @@ func (p *patching) apply(op *patchFile) error {
 	case f.after == nil:
 		return p.e.noFile(f.target)
 	case op.op == patchDelete:
-		f.after = nil
+		f.after, f.deleted = nil, true
 		p.said = append(p.said, "D "+op.path)
 		return nil
 	}
@@ -210,6 +212,9 @@ func (p *patching) commit(ctx context.Context, call openmanus.Call) (openmanus.R
 	var changes []workspace.Change
 	var diffs strings.Builder
 	for _, f := range p.files {
+		if f.before != nil && !f.deleted { // a patch of lines is made of what is there
+			sight.Based(ctx, f.before)
+		}
 		if f.before == nil && f.after == nil || f.before != nil && f.after != nil && string(f.before) == string(f.after) {
 			continue // made and removed again
 		}

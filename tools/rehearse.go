@@ -29,12 +29,25 @@ func (e *editor) show(ctx context.Context, call openmanus.Call) (string, error) 
 	return h.Diff, nil
 }
 
-// rehearsed is a workspace in which writing does nothing.
+// rehearsed is a workspace in which writing does nothing, and fails where it would.
 type rehearsed struct{ workspace.Workspace }
 
-func (rehearsed) Change(context.Context, []workspace.Change) error { return nil }
-func (rehearsed) WriteFile(context.Context, string, []byte) error  { return nil }
-func (rehearsed) Remove(context.Context, string) error             { return nil }
+func (r rehearsed) Change(ctx context.Context, changes []workspace.Change) error {
+	for _, c := range changes {
+		if err := r.WriteFile(ctx, c.Name, c.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r rehearsed) WriteFile(ctx context.Context, name string, data []byte) error {
+	return workspace.MayReplace(ctx, r.Workspace, name, data)
+}
+
+func (r rehearsed) Remove(ctx context.Context, name string) error {
+	return workspace.MayReplace(ctx, r.Workspace, name, nil)
+}
 
 // unkept are blobs that keep nothing that is put.
 type unkept struct{ openmanus.Blobs }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -42,6 +43,10 @@ func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 			return "", fmt.Errorf("arguments: %w", err)
 		}
 		p, err := planSave(workspace.In(ctx, ws, call.Session), in)
+		if err == nil {
+			p.basedOn(ctx, in)
+			err = workspace.MayReplace(ctx, workspace.In(ctx, ws, call.Session), p.name, p.after)
+		}
 		if err != nil || p.unread {
 			return "", err
 		}
@@ -74,12 +79,20 @@ func planSave(ws workspace.Workspace, in saverInput) (p plannedSave, err error) 
 	return p, nil
 }
 
+// basedOn says, of a call that appends, that it makes what it writes of what is there.
+func (p plannedSave) basedOn(ctx context.Context, in saverInput) {
+	if in.Mode == "a" && p.before != nil {
+		sight.Based(ctx, p.before)
+	}
+}
+
 // save carries out a call.
 func save(ctx context.Context, ws workspace.Workspace, in saverInput) (openmanus.Result, error) {
 	p, err := planSave(ws, in)
 	if err != nil {
 		return openmanus.Result{}, err
 	}
+	p.basedOn(ctx, in)
 	if err := ws.WriteFile(ctx, p.name, p.after); err != nil {
 		return openmanus.Result{}, fmt.Errorf("saving %s: %w", in.FilePath, err)
 	}

@@ -3,6 +3,8 @@ package tools
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -32,7 +35,8 @@ func (e *editor) view(ctx context.Context, call openmanus.Call, t target, lines 
 		return none, fmt.Errorf("%s: %w", t.path, cause(err))
 	}
 	defer f.Close()
-	r := bufio.NewReaderSize(f, 64<<10)
+	sum := sha256.New()
+	r := bufio.NewReaderSize(io.TeeReader(f, sum), 64<<10)
 	head, err := r.Peek(8000)
 	if err != nil && err != io.EOF {
 		return none, fmt.Errorf("reading %s: %w", t.path, cause(err))
@@ -41,13 +45,23 @@ func (e *editor) view(ctx context.Context, call openmanus.Call, t target, lines 
 		return none, fmt.Errorf("%s is in UTF-16: convert it to UTF-8 with a program, such as "+
 			"iconv -f UTF-16 -t UTF-8", t.path)
 	}
-	if isBinary(head) {
-		return viewBinary(r, t, http.DetectContentType(head), lines)
+	var res openmanus.Result
+	switch {
+	case isBinary(head):
+		res, err = viewBinary(r, t, http.DetectContentType(head), lines)
+	case lines != nil && len(lines) != 2:
+		err = refuse("Invalid `view_range`. It should be a list of two integers.")
+	default:
+		res, err = viewText(ctx, call, r, t, lines)
 	}
-	if lines != nil && len(lines) != 2 {
-		return none, refuse("Invalid `view_range`. It should be a list of two integers.")
+	if err != nil {
+		return none, err
 	}
-	return viewText(ctx, call, r, t, lines)
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return none, fmt.Errorf("reading %s: %w", t.path, cause(err))
+	}
+	sight.Saw(ctx, t.name, hex.EncodeToString(sum.Sum(nil)))
+	return res, nil
 }
 
 // viewBinary shows an image. For other files the error says what they are.

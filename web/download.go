@@ -71,6 +71,9 @@ func (r *Reader) save(ctx context.Context, d *Downloads, address, name string, l
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a directory: name a file in it", name)
 	default:
+		if err := workspace.MayReplace(ctx, d.Files, name, nil); err != nil {
+			return nil, err
+		}
 		out.Change = "modified"
 	}
 	if r.Robots {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -46,28 +47,31 @@ func (t *researcher) report(ctx context.Context, in researchInput) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if in.File == "" {
-		in.File = "report"
-	}
-	name, err := workspace.Name(t.dir, strings.TrimSuffix(strings.TrimSuffix(in.File, ".html"), ".md"))
+	name, err := workspace.Name(t.dir, in.base())
 	if err != nil {
 		return "", err
 	}
-	if protected.Is(name + ".md") { // the call is not asked about, and the words are those of pages
+	if protected.Is(name + ".md") { // whoever allows the call: the words are those of pages
 		return "", fmt.Errorf("%s.md is a file that programs or later sessions obey: choose another name", name)
 	}
 	d := &document{in: in, s: t.s, wrong: wrong}
 	md := d.markdown()
 	t.s.Files = []string{name + ".md", name + ".html"}
-	for i, data := range []string{md, d.html()} {
-		if err := t.files.WriteFile(ctx, t.s.Files[i], []byte(data)); err != nil {
-			return "", err
-		}
+	err = workspace.ChangeFiles(ctx, t.files, []workspace.Change{
+		{Name: t.s.Files[0], Data: []byte(md)}, {Name: t.s.Files[1], Data: []byte(d.html())},
+	})
+	if err != nil {
+		return "", err
 	}
 	supported, unsupported := d.count()
 	return fmt.Sprintf(
 		"Report written to %s and %s: %d claims with checked quotations, %d marked as unsupported.\n\n%s",
 		name+".md", path.Base(name)+".html", supported, unsupported, md), nil
+}
+
+// base returns the name of a report's files without their endings.
+func (in researchInput) base() string {
+	return strings.TrimSuffix(strings.TrimSuffix(cmp.Or(in.File, "report"), ".html"), ".md")
 }
 
 // wrongNotes returns the numbers of the notes whose quotation is not on its page.

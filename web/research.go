@@ -72,7 +72,7 @@ func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
 	file := openmanus.Argument{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Writes}
 	urls := opens("urls")
 	urls.Local = false // its notes outlive the permission of a call
-	return notebook{openmanus.Func(spec("research", ownNotes, urls, file),
+	return notebook{files: files, dir: dir, Tool: openmanus.Func(spec("research", reports, urls, file),
 		func(ctx context.Context, call openmanus.Call, in researchInput) (openmanus.Result, error) {
 			var s Research
 			if len(call.Last) > 0 {
@@ -97,22 +97,64 @@ func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
 }
 
 // A notebook is the tool research.
-type notebook struct{ openmanus.Tool }
-
-// Hints implements [openmanus.CallHinter]. Reading pages reaches the network, so
-// that a gate has to look at it; the rest is about the session's own notes.
-func (notebook) Hints(call openmanus.Call) openmanus.Hints {
-	var in researchInput
-	json.Unmarshal([]byte(call.Input), &in) // arguments of another form read nothing
-	if in.Command == "read" {
-		return openmanus.Hints{ReadOnly: true, Idempotent: true, Ordered: true}
-	}
-	return ownNotes
+type notebook struct {
+	openmanus.Tool
+	files workspace.Files
+	dir   string
 }
 
-// ownNotes are the hints of a call that changes the session's own notes, and writes
-// reports of its own.
-var ownNotes = openmanus.Hints{Internal: true, Idempotent: true, Ordered: true}
+// Hints implements [openmanus.CallHinter]. Reading pages reaches the network, so
+// that a gate has to look at it. A report is written into the workspace. The rest is about
+// the session's own notes.
+func (notebook) Hints(call openmanus.Call) openmanus.Hints {
+	switch inputOf(call).Command {
+	case "read":
+		return openmanus.Hints{ReadOnly: true, Idempotent: true, Ordered: true}
+	case "report":
+		return reports
+	}
+	return openmanus.Hints{Internal: true, Idempotent: true, Ordered: true}
+}
+
+// ArgumentsOf implements [openmanus.ArgumentHinter]: a report has two files, and every
+// other call none.
+func (n notebook) ArgumentsOf(call openmanus.Call) []openmanus.Argument {
+	list := n.Spec().Arguments[:1:1]
+	if in := inputOf(call); in.Command == "report" {
+		list = append(list, reportFile(in, ".md"), reportFile(in, ".html"))
+	}
+	return list
+}
+
+// Preview implements [openmanus.Previewer]. Nobody is asked about a report that would replace
+// what the session has not seen.
+func (n notebook) Preview(ctx context.Context, call openmanus.Call) (string, error) {
+	in := inputOf(call)
+	if in.Command != "report" {
+		return "", nil
+	}
+	name, err := workspace.Name(n.dir, in.base())
+	for _, ext := range []string{".md", ".html"} {
+		if err == nil {
+			err = workspace.MayReplace(ctx, n.files, name+ext, nil)
+		}
+	}
+	return "", err
+}
+
+// reportFile declares a file of a report.
+func reportFile(in researchInput, ext string) openmanus.Argument {
+	return openmanus.Argument{Kind: openmanus.PathArgument, Does: openmanus.Writes, Value: in.base() + ext}
+}
+
+// inputOf returns the arguments of a call. Those of another form do nothing.
+func inputOf(call openmanus.Call) (in researchInput) {
+	json.Unmarshal([]byte(call.Input), &in)
+	return in
+}
+
+// reports are the hints of a call that writes a report.
+var reports = openmanus.Hints{Edits: true, Idempotent: true, Ordered: true}
 
 // A researcher carries out one call. It changes s, which becomes the Detail of the
 // result if the call succeeds.

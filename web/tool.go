@@ -132,6 +132,20 @@ func (f *fetcher) Hints(call openmanus.Call) openmanus.Hints {
 	return f.Spec().Hints
 }
 
+// Preview implements [openmanus.Previewer]. Nobody is asked about a file that would replace
+// what the session has not seen.
+func (f *fetcher) Preview(ctx context.Context, call openmanus.Call) (string, error) {
+	var in fetchInput
+	if err := json.Unmarshal([]byte(call.Input), &in); err != nil || in.SaveTo == "" || f.d == nil {
+		return "", nil
+	}
+	name, err := workspace.Name(f.d.Dir, in.SaveTo)
+	if err == nil {
+		err = workspace.MayReplace(ctx, f.d.Files, name, nil)
+	}
+	return "", err
+}
+
 // Scope implements [openmanus.Scoper], as for [localTool].
 func (f *fetcher) Scope(ctx context.Context, call openmanus.Call) (string, error) {
 	return localTool{f.Tool, f.r}.Scope(ctx, call)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus/internal/sight"
 )
 
 // Buffers are texts of files as an editor has them, which need not be saved. Paths are
@@ -152,6 +154,22 @@ func (e edited) WriteFile(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return pathError("write", name, err)
 	}
+	if err := MayReplace(ctx, e, name, data); err != nil {
+		return err
+	}
+	seen, next := sight.Of(ctx), sight.Sum(data)
+	was, err := presentIn(e.FS(), name)
+	if err != nil {
+		return pathError("write", name, err)
+	}
+	if err = e.write(sight.With(ctx, nil), target, name, data); err == nil {
+		seen.Wrote(name, was, next)
+	}
+	return err
+}
+
+// write is WriteFile for the file target, which the caller calls name.
+func (e edited) write(ctx context.Context, target, name string, data []byte) error {
 	before, err := e.onDisk(target)
 	if err != nil {
 		return pathError("write", name, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+
+	"github.com/openmanus-go/openmanus/internal/sight"
 )
 
 // A Change is what [ChangeFiles] does to a file.
@@ -41,6 +43,7 @@ func ChangeFiles(ctx context.Context, f Files, changes []Change) error {
 			return putBack(ctx, f, done, err)
 		}
 		done = append(done, Change{Name: c.Name, Data: before})
+		sight.Based(ctx, c.Data) // it may have to be put back
 	}
 	return nil
 }

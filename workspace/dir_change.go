@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+
+	"github.com/openmanus-go/openmanus/internal/sight"
 )
 
 // Change implements [Changer].
@@ -32,7 +34,7 @@ func (d *Dir) Change(ctx context.Context, changes []Change) (err error) {
 		}
 	}
 	for i, s := range all {
-		if err := s.commit(); err != nil {
+		if err := s.commit(ctx, changes[i]); err != nil {
 			return pathError("write", changes[i].Name, err)
 		}
 	}
@@ -40,6 +42,9 @@ func (d *Dir) Change(ctx context.Context, changes []Change) (err error) {
 		if err := syncDir(s.parent); err != nil {
 			return pathError("write", changes[i].Name, err)
 		}
+	}
+	for i, s := range all {
+		sight.Of(ctx).Wrote(changes[i].Name, s.was, sumOf(changes[i]))
 	}
 	return nil
 }
@@ -52,6 +57,7 @@ type staged struct {
 	temp   string   // the new content; "": the file is to be removed, or temp was renamed
 	backup string   // the old file; "": there is none yet
 	old    bool     // there is an old file
+	was    string   // the hash of its content, if the call has a Sight
 	made   []string // directories that were made, the innermost first
 	done   bool
 }
@@ -112,8 +118,24 @@ func (d *Dir) makeParents(target string) (made []string, err error) {
 }
 
 // commit makes the change. A second name of the old file is left, by which it can be
-// undone; where there are no hard links, the file is away for a moment.
-func (s *staged) commit() error {
+// undone; where there are no hard links, the file is away for a moment. The Sight of ctx
+// decides on what the file contains at that moment.
+func (s *staged) commit(ctx context.Context, c Change) (err error) {
+	seen := sight.Of(ctx)
+	if seen != nil {
+		if s.was, err = present(s.parent, s.name); err == nil {
+			err = seen.May(c.Name, s.was, sumOf(c))
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := s.parent.Lstat(s.name); err == nil && !s.old {
+			return sight.ErrRaced
+		}
+		if done, err := s.exchange(); done || err != nil {
+			return err
+		}
+	}
 	if s.old {
 		backup := ".tmp-" + rand.Text()
 		if err := s.parent.Link(s.name, backup); err != nil {
@@ -129,12 +151,45 @@ func (s *staged) commit() error {
 			return err
 		}
 		s.temp = ""
-		return nil
-	}
-	if err := s.parent.Remove(s.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	} else if err := s.parent.Remove(s.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
+}
+
+// exchange makes the change at one moment, by which the old file becomes the backup, if
+// that is still as it was. It reports false where that cannot be done.
+func (s *staged) exchange() (done bool, err error) {
+	if !s.old {
+		return false, nil
+	}
+	out, back := s.temp, func() error { return swap(s.parent, s.temp, s.name) }
+	if s.temp != "" {
+		err = swap(s.parent, s.temp, s.name)
+	} else {
+		out = ".tmp-" + rand.Text()
+		back = func() error { return putNew(s.parent, out, s.name) }
+		err = s.parent.Rename(s.name, out)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if now, err := present(s.parent, out); err != nil || now != s.was {
+		return false, errors.Join(sight.ErrRaced, err, back())
+	}
+	s.backup, s.temp, s.done = out, "", true
+	return true, nil
+}
+
+// sumOf returns the hash of the content that a change makes, "" if it removes the file.
+func sumOf(c Change) string {
+	if c.Data == nil {
+		return ""
+	}
+	return sight.Sum(c.Data)
 }
 
 // undo brings back the old file, or removes the new one and its directories.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -59,20 +61,20 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader) error {
 		return err
 	}
 	defer parent.Close()
-	return replace(ctx, parent, path.Base(target), old, data)
+	return replace(ctx, parent, path.Base(target), name, old, data)
 }
 
 // Remove implements [Files]. It removes a symbolic link itself, not its target.
 func (d *Dir) Remove(ctx context.Context, name string) error {
 	err := d.usable(ctx, name)
 	if err == nil {
-		err = d.remove(name)
+		err = d.remove(ctx, name)
 	}
 	return pathError("remove", name, err)
 }
 
 // remove is Remove. Its error need not name the file.
-func (d *Dir) remove(name string) error {
+func (d *Dir) remove(ctx context.Context, name string) error {
 	target, err := d.resolveParent(name)
 	if err != nil {
 		return err
@@ -92,7 +94,7 @@ func (d *Dir) remove(name string) error {
 		return err
 	}
 	defer parent.Close()
-	return parent.Remove(path.Base(target))
+	return removeSeen(ctx, parent, path.Base(target), name)
 }
 
 // usable returns an error if no file called name can be changed, whatever is
@@ -153,14 +155,15 @@ func (d *Dir) replaceable(target string) (fs.FileInfo, error) {
 }
 
 // replace writes data into a new file in parent, with the mode and owner of old
-// if that is not nil, and renames it to name.
-func replace(ctx context.Context, parent *os.Root, name string, old fs.FileInfo, data io.Reader) (err error) {
-	temp, err := writeTemp(parent, old, data)
+// if that is not nil, and renames it to name, which the caller calls shown.
+func replace(ctx context.Context, parent *os.Root, name, shown string, old fs.FileInfo, data io.Reader) (err error) {
+	sum := sha256.New()
+	temp, err := writeTemp(parent, old, io.TeeReader(data, sum))
 	if err != nil {
 		return err
 	}
 	if err = ctx.Err(); err == nil {
-		err = parent.Rename(temp, name)
+		err = put(ctx, parent, temp, name, shown, hex.EncodeToString(sum.Sum(nil)))
 	}
 	if err != nil {
 		return errors.Join(err, parent.Remove(temp))

@@ -54,6 +54,10 @@ type Workspace interface {
 // the root, as in [io/fs]; [Name] makes them from what people and models write.
 // No name, symbolic link or race leads out of the root.
 //
+// A call of a session replaces and removes only files that the session has seen as they
+// are: package sight says which these are, and its errors why one is not replaced. They
+// are decided on at the moment of the write.
+//
 // Errors are [*fs.PathError] with the name that the caller gave, and match
 // [fs.ErrNotExist], [fs.ErrPermission] and [fs.ErrInvalid].
 type Files interface {

@@ -16,6 +16,7 @@ import (
 	"github.com/openmanus-go/openmanus/data"
 	"github.com/openmanus-go/openmanus/data/chart"
 	"github.com/openmanus-go/openmanus/data/insight"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -141,6 +142,7 @@ func (v *visualization) mark(ctx context.Context, in visualizationInput, it item
 	if err != nil {
 		return Drawn{}, "", err
 	}
+	sight.Based(ctx, spec)
 	f, err := chart.Parse(spec)
 	if err != nil {
 		return Drawn{}, "", fmt.Errorf("%s.json: %w", base, err)
@@ -158,6 +160,11 @@ func (v *visualization) mark(ctx context.Context, in visualizationInput, it item
 	}
 	if len(files) == 0 {
 		files = []string{base + "." + cmp.Or(in.OutputType, "html")}
+	}
+	for _, file := range files {
+		if err := workspace.MayReplace(ctx, v.ws, file, nil); err != nil {
+			return Drawn{}, "", err
+		}
 	}
 	for _, file := range files {
 		if err := v.write(ctx, f, d.Spec, file); err != nil {

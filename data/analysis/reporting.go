@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,7 +38,7 @@ type Report struct {
 // that is not nil, with the call: after nil it tries again, and an [openmanus.Ask] is
 // put to the user. Without a Chromium it makes only the HTML, and the result says so.
 func NewReport(ws workspace.Workspace, install func(context.Context, openmanus.Call) error) openmanus.Tool {
-	return openmanus.Func(
+	return reporter{ws: ws, Tool: openmanus.Func(
 		specOf("data_report", openmanus.Hints{Edits: true, Idempotent: true},
 			openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
 			openmanus.Argument{Name: "output", Kind: openmanus.PathArgument, Does: openmanus.Writes, Value: "report"}),
@@ -53,7 +54,51 @@ func NewReport(ws workspace.Workspace, install func(context.Context, openmanus.C
 				return report.PDF(ctx, ws, page, name)
 			}
 			return makeReport(ctx, ws, in, print)
-		})
+		})}
+}
+
+// A reporter is the tool data_report.
+type reporter struct {
+	openmanus.Tool
+	ws workspace.Workspace
+}
+
+// Preview implements [openmanus.Previewer]. Nobody is asked about a report that would
+// replace what the session has not seen.
+func (r reporter) Preview(ctx context.Context, call openmanus.Call) (string, error) {
+	var in reportInput
+	if json.Unmarshal([]byte(call.Input), &in) != nil {
+		return "", nil
+	}
+	base, err := in.base(r.ws.Dir())
+	if err != nil {
+		return "", err
+	}
+	return "", in.mayWrite(ctx, r.ws, base)
+}
+
+// base returns the name of the files of the report without their endings.
+func (in reportInput) base(dir string) (string, error) {
+	output := cmp.Or(in.Output, "report")
+	return workspace.Name(dir, strings.TrimSuffix(strings.TrimSuffix(output, ".html"), ".pdf"))
+}
+
+// wants reports whether the report is made in a format.
+func (in reportInput) wants(format string) bool {
+	return len(in.Formats) == 0 || slices.Contains(in.Formats, format)
+}
+
+// mayWrite returns the error with which a file of the report would not be written, before
+// any of them is.
+func (in reportInput) mayWrite(ctx context.Context, ws workspace.Workspace, base string) error {
+	for _, format := range []string{"html", "pdf"} {
+		if in.wants(format) {
+			if err := workspace.MayReplace(ctx, ws, base+"."+format, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // A noChromium is a [report.ErrNoChromium] that says why none was installed.
@@ -71,8 +116,10 @@ func makeReport(
 	if err != nil {
 		return none, err
 	}
-	output := cmp.Or(in.Output, "report")
-	base, err := workspace.Name(ws.Dir(), strings.TrimSuffix(strings.TrimSuffix(output, ".html"), ".pdf"))
+	base, err := in.base(ws.Dir())
+	if err == nil {
+		err = in.mayWrite(ctx, ws, base)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -82,21 +129,21 @@ func makeReport(
 		return none, err
 	}
 	d := Report{Shown: page.Shown, Notes: page.Notes}
-	want := func(f string) bool { return len(in.Formats) == 0 || slices.Contains(in.Formats, f) }
-	if want("html") {
+	var noPDF error
+	if in.wants("pdf") { // which may ask the user: then nothing is written yet
+		noPDF = print(page.Print, base+".pdf")
+	}
+	if ask := (*openmanus.Ask)(nil); errors.As(noPDF, &ask) {
+		return none, ask
+	}
+	if in.wants("html") {
 		if err := ws.WriteFile(ctx, base+".html", page.HTML); err != nil {
 			return none, err
 		}
 		d.Files = append(d.Files, base+".html")
 	}
-	var noPDF error
-	if want("pdf") {
-		if noPDF = print(page.Print, base+".pdf"); noPDF == nil {
-			d.Files = append(d.Files, base+".pdf")
-		}
-	}
-	if ask := (*openmanus.Ask)(nil); errors.As(noPDF, &ask) {
-		return none, ask // what is there already is made again after the answer
+	if in.wants("pdf") && noPDF == nil {
+		d.Files = append(d.Files, base+".pdf")
 	}
 	tolerable := ctx.Err() == nil && errors.Is(noPDF, report.ErrNoChromium) && len(d.Files) > 0
 	var b strings.Builder

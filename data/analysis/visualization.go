@@ -106,6 +106,24 @@ func (v *visualization) Hints(call openmanus.Call) openmanus.Hints {
 	return v.Spec().Hints
 }
 
+// ArgumentsOf implements [openmanus.ArgumentHinter]: insights are drawn onto the charts that
+// the list names, too.
+func (v *visualization) ArgumentsOf(call openmanus.Call) []openmanus.Argument {
+	list := v.Spec().Arguments
+	var in visualizationInput
+	if json.Unmarshal([]byte(call.Input), &in) != nil || in.ToolType != "insight" || in.JSONPath == "" {
+		return list
+	}
+	items, err := v.items(context.Background(), in)
+	if err != nil {
+		return list // and nothing is drawn
+	}
+	for _, it := range items {
+		list = append(list, openmanus.Argument{Kind: openmanus.PathArgument, Does: openmanus.Writes, Value: it.ChartPath})
+	}
+	return list
+}
+
 // Run implements [openmanus.Tool]. Charts that fail do not keep others from
 // being drawn: the result has those, and the error names the failures.
 func (v *visualization) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/near"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -54,7 +55,11 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 			return openmanus.Result{}, err
 		}
 		o.Paged, o.MaxText = true, in.Offset+1<<20
-		d, err := Read(ctx, ws.FS(), name, o)
+		raw, err := load(ws.FS(), name, maxBytes)
+		var d *Document
+		if err == nil {
+			d, err = parse(ctx, ws.FS(), name, raw, o)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("there is no file %s%s", in.Path, near.File(workspace.Unnamed(ws.FS()), name))
 		}
@@ -65,6 +70,7 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 		if err != nil {
 			return openmanus.Result{}, err
 		}
+		sight.Saw(ctx, name, sight.Sum(raw))
 		return result(name, d, in.Pages, next), nil
 	}
 	return openmanus.Func(spec, run)

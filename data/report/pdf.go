@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -42,23 +44,27 @@ func browsers() []string {
 const printTime = 2 * time.Minute
 
 // PDF prints a page without scripts, [Page.Print], into the named file of the
-// workspace, which it replaces. It runs the machine's Chromium in the
-// workspace, cut off from the network. While it runs, the page is a hidden file
-// beside the PDF.
+// workspace, which it replaces as [workspace.Files].WriteFile does. It runs the machine's
+// Chromium in the workspace, cut off from the network. While it runs, the page and what is
+// printed are hidden files beside the PDF.
 func PDF(ctx context.Context, ws workspace.Workspace, print []byte, name string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, printTime)
 	defer cancel()
-	page := path.Join(path.Dir(name), "."+path.Base(name)+".html")
-	if err := ws.WriteFile(ctx, page, print); err != nil {
+	hidden := path.Join(path.Dir(name), ".tmp-"+rand.Text())
+	page, printed := hidden+".html", hidden+".pdf"
+	own := sight.With(ctx, nil) // these two are nobody else's
+	if err := ws.WriteFile(own, page, print); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ws.Remove(context.WithoutCancel(ctx), page)) }()
-	// An older PDF would hide that none was made.
-	if err := ws.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
+	defer func() {
+		for _, file := range []string{page, printed} {
+			if gone := ws.Remove(context.WithoutCancel(own), file); !errors.Is(gone, fs.ErrNotExist) {
+				err = errors.Join(err, gone)
+			}
+		}
+	}()
 	for _, program := range browsers() {
-		output, err := runBrowser(ctx, ws, program, page, name, false)
+		output, err := runBrowser(ctx, ws, program, page, printed, false)
 		if notFound(err) {
 			continue
 		}
@@ -66,21 +72,21 @@ func PDF(ctx context.Context, ws workspace.Workspace, print []byte, name string)
 			// Chromium's own sandbox does not start as root and in containers
 			// without user namespaces. The page runs no script and loads
 			// nothing, so that it can do without.
-			output, err = runBrowser(ctx, ws, program, page, name, true)
+			output, err = runBrowser(ctx, ws, program, page, printed, true)
 		}
 		if err != nil {
 			return fmt.Errorf("%s could not print the report: %w%s", program, err, lastLine(output))
 		}
-		pdf, err := fs.ReadFile(ws.FS(), name)
+		pdf, err := fs.ReadFile(ws.FS(), printed)
 		if err != nil || !bytes.HasPrefix(pdf, []byte("%PDF-")) {
 			return fmt.Errorf("%s made no PDF%s", program, lastLine(output))
 		}
-		return nil
+		return ws.WriteFile(ctx, name, pdf)
 	}
 	return ErrNoChromium
 }
 
-// runBrowser prints page to name and returns what the program wrote.
+// runBrowser prints page to the file name, and returns what the program wrote.
 func runBrowser(
 	ctx context.Context, ws workspace.Workspace, program, page, name string, noSandbox bool,
 ) (string, error) {

@@ -22,6 +22,10 @@ func (f follows) Begin(
 	return nil, func(context.Context) run.Followed { return f.Followed }
 }
 
+func (follows) Added(context.Context, string, *openmanus.State, *openmanus.CallState, []string) *openmanus.Snapped {
+	return nil
+}
+
 func (f follows) Broken(context.Context, string, *openmanus.State, *openmanus.CallState) *openmanus.Snapped {
 	return nil
 }
@@ -45,6 +49,10 @@ func (observer) Begin(
 			ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: s.Snapshot.Tree, Tree: "after " + c.ID,
 		}}
 	}
+}
+
+func (observer) Added(context.Context, string, *openmanus.State, *openmanus.CallState, []string) *openmanus.Snapped {
+	return nil
 }
 
 func (observer) Broken(_ context.Context, _ string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped {

@@ -44,6 +44,7 @@ const (
 	byHand    = "schemas that are written by hand"
 	anExample = "an example may use all that is public"
 	untrusted = "files that others may have put there"
+	sighted   = "what a call has seen, and so may replace"
 	casts     = "test data that a person can write by hand"
 )
 
@@ -83,12 +84,13 @@ var vocabularies = []floor{
 	}},
 	{pkg: "llm/tokens/internal/bpe", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "llm/tokens/internal/bpe/gen", may: map[string]string{"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, as data"}},
-	{pkg: "workspace", may: map[string]string{module + "/internal/regular": untrusted, "golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
+	{pkg: "workspace", may: map[string]string{module + "/internal/regular": untrusted, module + "/internal/sight": sighted, "golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/agentdojo"},
 	{pkg: "internal/gitindex"},
 	{pkg: "internal/near"},
 	{pkg: "internal/regular"},
 	{pkg: "internal/hostexec", not: []string{"net", "net/http"}},
+	{pkg: "internal/sight", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/clip", may: map[string]string{"golang.org/x/text/width": "how wide a letter is on the screen"}},
 	{pkg: "internal/ids"},
 	{pkg: "internal/a2awire", not: []string{"net", "net/http", "os", "os/exec"}},
@@ -163,18 +165,20 @@ var core = []floor{
 	{pkg: "journal", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 	{pkg: "journal/audit", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "run", may: map[string]string{
-		module + "/internal/clip": "texts of a bounded length in errors",
-		module:                    speaks,
-		module + "/llm":           models,
-		module + "/journal":       "secrets, blobs, and a journal for runs in memory",
-		module + "/internal/args": "arguments are checked before a tool runs",
+		module + "/internal/sight": sighted,
+		module + "/internal/clip":  "texts of a bounded length in errors",
+		module:                     speaks,
+		module + "/llm":            models,
+		module + "/journal":        "secrets, blobs, and a journal for runs in memory",
+		module + "/internal/args":  "arguments are checked before a tool runs",
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 	{pkg: "journal/replay", may: map[string]string{
-		module + "/internal/clip": "texts of a bounded length in errors",
-		module:                    speaks,
-		module + "/llm":           models,
-		module + "/journal":       encodes,
-		module + "/run":           "the worker that does again what was done",
+		module + "/internal/sight": sighted,
+		module + "/internal/clip":  "texts of a bounded length in errors",
+		module:                     speaks,
+		module + "/llm":            models,
+		module + "/journal":        encodes,
+		module + "/run":            "the worker that does again what was done",
 	}, not: []string{"net", "net/http", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 }
 
@@ -261,6 +265,7 @@ var adapters = []floor{
 	{pkg: "llm/scripted", may: map[string]string{module + "/llm/provider": serves, module + "/llm": models, "golang.org/x/tools/txtar": casts}},
 	{pkg: "internal/toolspec", may: map[string]string{module: speaks, module + "/llm": models}},
 	{pkg: "tools", may: map[string]string{
+		module + "/internal/sight":             sighted,
 		module + "/internal/clip":              "texts are cut where a reader would",
 		module + "/internal/localaddr":         "what a command is asked about is what is opened for it",
 		module + "/internal/near":              "the file that a mistyped path means",
@@ -290,14 +295,15 @@ var adapters = []floor{
 		module + "/internal/protected": "what a file of others must not be called",
 	}, not: []string{"os/exec"}},
 	{pkg: "mcp", may: map[string]string{
-		module + "/internal/clip": "texts are shortened for people",
-		module:                    speaks,
-		module + "/journal":       encodes,
-		module + "/run":           drives,
-		module + "/llm":           models,
-		module + "/workspace":     worlds + ": servers are commands that run there",
-		module + "/internal/args": "arguments and answers are checked",
-		module + "/internal/ids":  "ids of calls are those of sessions",
+		module + "/internal/sight":                   sighted,
+		module + "/internal/clip":                    "texts are shortened for people",
+		module:                                       speaks,
+		module + "/journal":                          encodes,
+		module + "/run":                              drives,
+		module + "/llm":                              models,
+		module + "/workspace":                        worlds + ": servers are commands that run there",
+		module + "/internal/args":                    "arguments and answers are checked",
+		module + "/internal/ids":                     "ids of calls are those of sessions",
 		"github.com/modelcontextprotocol/go-sdk/...": "the official SDK: the protocol and its transports",
 		"golang.org/x/oauth2":                        "tokens, as the SDK has them",
 		"golang.org/x/sys/...":                       platform + ": a lock of the file of approvals",
@@ -418,6 +424,7 @@ var adapters = []floor{
 		"golang.org/x/image/vector":          "shapes to pixels",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "data/report", may: map[string]string{
+		module + "/internal/sight":     sighted,
 		module + "/data":               "the tables in a report",
 		module + "/data/chart":         "the charts in a report",
 		module + "/workspace":          "where Chromium prints to",
@@ -425,6 +432,7 @@ var adapters = []floor{
 		"github.com/yuin/goldmark":     "Markdown",
 	}, not: []string{"net", "os", "os/exec"}},
 	{pkg: "data/document", may: map[string]string{
+		module + "/internal/sight":                      sighted,
 		module + "/internal/near":                       "the file that a mistyped path means",
 		module + "/internal/toolspec":                   byHand,
 		module:                                          speaks,
@@ -451,6 +459,7 @@ var adapters = []floor{
 		"golang.org/x/image/webp":                       "the size of an image",
 	}, not: []string{"net", "os", "os/exec"}},
 	{pkg: "data/analysis", may: map[string]string{
+		module + "/internal/sight":    sighted,
 		module + "/internal/clip":     "texts are shortened for people",
 		module + "/internal/toolspec": byHand,
 		module:                        speaks,
@@ -592,6 +601,7 @@ var assembly = []floor{
 	}},
 	{pkg: "host", may: map[string]string{
 		module + "/internal/hostexec":  helpers,
+		module + "/internal/sight":     sighted,
 		module + "/internal/a2aclient": "agents elsewhere",
 		module + "/internal/protected": "what a merge of attempts must not take",
 		module:                         speaks, module + "/llm": models, module + "/llm/provider": serves, module + "/workspace": worlds,

@@ -139,7 +139,7 @@ func callBodies() []openmanus.Body {
 			Sources: everyArgumentSource(), Message: "m3",
 		},
 		openmanus.CallStarted{Call: "c0-0", Attempt: 1, Worker: "host/42"},
-		openmanus.CallDone{Wrote: []string{"a.txt"},
+		openmanus.CallDone{Wrote: []string{"a.txt"}, Seen: []openmanus.SeenFile{{Path: "a.txt", Sum: "00"}},
 			Call: "c0-0", IsError: true, Failed: true, Partial: true,
 			Files: everyChange(), Meanwhile: everyChange(), Source: "https://example.com/", Whole: ref,
 			Detail: json.RawMessage(`{"exit":1}`), Sources: everySource(), Picture: openmanus.RefOf([]byte("a picture")),

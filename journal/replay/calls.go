@@ -91,7 +91,7 @@ func (t *search) ran(ctx context.Context, b openmanus.CallDone) {
 	for _, r := range results {
 		w := world{
 			result: func() (openmanus.Result, error) { return r.Result, r.err },
-			cancel: b.Partial, wrote: b.Wrote, own: b.Files, meanwhile: b.Meanwhile,
+			cancel: b.Partial, wrote: b.Wrote, own: b.Files, meanwhile: b.Meanwhile, seen: b.Seen,
 		}
 		t.use(ctx, b.Call, w)
 		if made, ok := t.best.(openmanus.CallDone); ok && !t.over() { // perhaps the tool knew better who wrote it

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -34,6 +35,7 @@ type world struct {
 	hooks   run.Screened // what hooks said of a call or a request
 
 	own, meanwhile []openmanus.FileChange
+	seen           []openmanus.SeenFile
 
 	child    []openmanus.Event // the child session that the task is about, as far as it has come
 	begins   []openmanus.Event // the child session that is to be opened
@@ -121,6 +123,10 @@ func (c changes) Begin(
 	}
 }
 
+func (changes) Added(context.Context, string, *openmanus.State, *openmanus.CallState, []string) *openmanus.Snapped {
+	return nil
+}
+
 func (changes) Broken(context.Context, string, *openmanus.State, *openmanus.CallState) *openmanus.Snapped {
 	return nil
 }
@@ -149,7 +155,16 @@ type recordedTool struct {
 
 func (t *recordedTool) Spec() openmanus.ToolSpec { return t.spec }
 
-func (t *recordedTool) Run(context.Context, openmanus.Call) (openmanus.Result, error) {
+func (t *recordedTool) Run(ctx context.Context, _ openmanus.Call) (openmanus.Result, error) {
+	w := &t.p.world
+	for _, f := range w.seen {
+		sight.Saw(ctx, f.Path, f.Sum)
+	}
+	if w.hints.ReadOnly || w.hints.Internal || w.hints.Final { // what it made all the same
+		for _, f := range w.own {
+			sight.Of(ctx).Wrote(f.Path, "", "")
+		}
+	}
 	if t.p.world.result == nil {
 		return openmanus.Result{}, errors.New("nothing ran here")
 	}

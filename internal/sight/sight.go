@@ -1,0 +1,194 @@
+// Package sight knows what a session has seen of files, so that none of its calls
+// replaces what nobody has looked at: a file of the person's that the session never saw,
+// or one that somebody has changed since.
+//
+// Whoever runs a call gives its context a [Sight]. Package workspace asks it at the moment
+// of every write, whichever tool writes. Tools that show a file say so with [Saw], and
+// tools that make their content of the present one with [Based]. Afterwards the Sight has
+// everything that was shown and written, for the event of the call.
+//
+// A content is known by its hash, wherever it is: a file that was moved has been seen.
+package sight
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"sync"
+)
+
+// The errors with which a file is not replaced or removed. They are for the model.
+var (
+	ErrChanged = errors.New("it was changed since this session last saw it, and that would be lost: view it first, " +
+		"with str_replace_editor or read_document, and then write what is to be in it; or choose another name")
+	ErrUnseen = errors.New("there is such a file, and this session has not seen what is in it: view it first, " +
+		"with str_replace_editor or read_document, and then write what is to be in it; or choose another name")
+	ErrRaced = errors.New("it was changed at this very moment by something else, and is as that left it: view it, and write again")
+	ErrLooks = errors.New("this call was to change nothing, so no file is written")
+)
+
+// A File is a content of a file that was seen.
+type File struct{ Path, Sum string }
+
+// A Write is a file that was written.
+type Write struct {
+	Path    string
+	Created bool // there was none
+}
+
+// A Sight is what a call may replace, and what it has seen and written. The fields are set
+// before use; the methods may be used by many goroutines. Nil lets everything be replaced.
+type Sight struct {
+	// Known reports whether the session has seen a content, and KnownPath whether it has
+	// seen one of the file with this name. nil: none.
+	Known     func(sum string) bool
+	KnownPath func(path string) bool
+
+	// Looks says that the call claims to change nothing, so that it replaces and removes
+	// no file. Never says that it makes no new one either.
+	Looks, Never bool
+
+	mu     sync.Mutex
+	seen   []File
+	bases  map[string]bool
+	writes []Write
+}
+
+type key struct{}
+
+// With returns a context for a call with this sight. nil: everything may be replaced.
+func With(ctx context.Context, s *Sight) context.Context { return context.WithValue(ctx, key{}, s) }
+
+// Of returns the sight of the call, or nil.
+func Of(ctx context.Context) *Sight {
+	s, _ := ctx.Value(key{}).(*Sight)
+	return s
+}
+
+// Sum returns the hash of a content.
+func Sum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// SumOf returns the hash of what r has.
+func SumOf(r io.Reader) (string, error) {
+	h := sha256.New()
+	_, err := io.Copy(h, r)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+var empty = Sum(nil)
+
+// Saw notes that the model is shown a file with this content, or a part of it.
+func Saw(ctx context.Context, path, sum string) { Of(ctx).saw(path, sum) }
+
+func (s *Sight) saw(path, sum string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, File{path, sum})
+}
+
+// Based notes that the call makes what it writes of this content, which a file has now:
+// that may be replaced. The session has not seen it by that, nor what the call makes of it.
+func Based(ctx context.Context, data []byte) {
+	s := Of(ctx)
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bases == nil {
+		s.bases = make(map[string]bool)
+	}
+	s.bases[Sum(data)] = true
+}
+
+// May returns the error with which a file is not written: one that has the content
+// present, or does not exist if that is "". next is the content to come, "" to remove the
+// file.
+func (s *Sight) May(path, present, next string) error {
+	switch {
+	case s == nil:
+		return nil
+	case s.Never, s.Looks && present != "":
+		return ErrLooks
+	case present == "", present == next, present == empty:
+		return nil
+	}
+	s.mu.Lock()
+	base := s.bases[present]
+	s.mu.Unlock()
+	switch {
+	case base, s.knows(present):
+		return nil
+	case s.KnownPath != nil && s.KnownPath(path):
+		return ErrChanged
+	}
+	return ErrUnseen
+}
+
+// knows reports whether the session, or this call, has seen a content.
+func (s *Sight) knows(sum string) bool {
+	if s.Known != nil && s.Known(sum) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.seen {
+		if f.Sum == sum {
+			return true
+		}
+	}
+	return false
+}
+
+// Wrote notes that a file was written, as for May. The session has seen what a call writes,
+// unless it made it of something that the session has not seen.
+func (s *Sight) Wrote(path, present, next string) {
+	if s == nil {
+		return
+	}
+	whole := present == "" || present == empty || present == next || s.knows(present)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes = append(s.writes, Write{path, present == ""})
+	if whole && next != "" {
+		s.seen = append(s.seen, File{path, next})
+	}
+}
+
+// Seen returns what the call has shown and written, each content of a file once.
+func (s *Sight) Seen() []File {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var files []File
+	had := make(map[File]bool)
+	for _, f := range s.seen {
+		if !had[f] {
+			had[f] = true
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// Writes returns the files that the call has written or removed, each once.
+func (s *Sight) Writes() []Write {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var files []Write
+	had := make(map[string]bool)
+	for _, w := range s.writes {
+		if !had[w.Path] {
+			had[w.Path] = true
+			files = append(files, w)
+		}
+	}
+	return files
+}
