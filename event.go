@@ -186,6 +186,8 @@ type (
 		Rule  string `json:"rule,omitempty"` // which rule of the gate asks
 		// where the arguments came from
 		Sources []ArgumentSource `json:"sources,omitempty"`
+		// names of files that the arguments have, and where symbolic links led from them: see [Placer]
+		Leads map[string]string `json:"leads,omitempty"`
 		// of a question about a ruling: what the user can allow for the whole
 		// session, if the tool is a [Scoper] and the gate lets them
 		Scope string `json:"scope,omitempty"`
@@ -220,6 +222,8 @@ type (
 		Hints Hints  `json:"hints"`          // those that were ruled on
 		// where the arguments came from, if the gate ruled
 		Sources []ArgumentSource `json:"sources,omitempty"`
+		// names of files that the arguments have, and where symbolic links led from them, if the gate ruled
+		Leads map[string]string `json:"leads,omitempty"`
 		// the id of the message by which a client decided, if it had one
 		Message string `json:"message,omitempty"`
 	}

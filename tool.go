@@ -373,6 +373,8 @@ func TextResult(format string, a ...any) Result {
 type Ask struct {
 	Question string
 	Schema   json.RawMessage // JSON Schema of the answer; none: any text
+	// only whoever owns the machine may answer: in sessions of other users the call fails
+	Owner bool
 }
 
 func (a *Ask) Error() string { return "asked the user: " + a.Question }
@@ -434,7 +436,34 @@ type Verdict struct {
 	Ask    bool   // let the user decide; Reason is the question
 	Scoped bool   // the call is allowed within its scope; with Ask, a [Grant] of the session answers the question
 	Rule   string // which rule decided; it is recorded
+	// Only whoever owns the machine may allow the call, such as one outside of the sandbox:
+	// sessions of other users are denied it, whatever else the verdict says.
+	Owner  bool
 	Reason string // for the model if the call is denied, for the user if Ask
+}
+
+// A Placer is a [Gate] that knows which files a call names. The runtime asks it when the
+// call is ruled on and again when it is about to run: a call whose files became others
+// meanwhile, because a link was put in their way, does not run.
+type Placer interface {
+	Gate
+	// Places returns the files that a call names, as they are now.
+	Places(call Call, spec ToolSpec) []Place
+}
+
+// PlacesOf returns the files that a call names, or nothing if g is no [Placer].
+func PlacesOf(g Gate, call Call, spec ToolSpec) []Place {
+	if p, ok := g.(Placer); ok {
+		return p.Places(call, spec)
+	}
+	return nil
+}
+
+// A Place is a file or directory that a call names.
+type Place struct {
+	Name    string // slash-separated, and relative to the workspace if it is in there
+	Real    string // the same without symbolic links
+	Changes bool   // the call may change it
 }
 
 // GateFunc is a [Gate] that is a function.
@@ -506,6 +535,9 @@ func (g within) Rule(ctx context.Context, c Call, spec ToolSpec) (Verdict, error
 	return g.Gate.Rule(ctx, c, spec)
 }
 
+// Places implements [Placer].
+func (g within) Places(c Call, spec ToolSpec) []Place { return PlacesOf(g.Gate, c, spec) }
+
 // In implements [ModalGate].
 func (g within) In(m Mode) Gate { return within{g.Gate, m} }
 
@@ -521,7 +553,7 @@ func (m Mode) Rule(_ context.Context, call Call, spec ToolSpec) (Verdict, error)
 	v := Verdict{Rule: "mode " + string(cmp.Or(m, ApproveAsk))}
 	switch {
 	case h.Reach != "" && !m.LooksOnly():
-		v.Ask, v.Scoped, v.Reason = true, h.Reach == ReachNetwork, h.Reach.Question(call.Name)
+		v.Ask, v.Scoped, v.Owner, v.Reason = true, h.Reach == ReachNetwork, true, h.Reach.Question(call.Name)
 	case h.ReadOnly || h.Internal || h.Final, m == ApproveAll, m == ApproveEdits && h.Edits:
 		v.Allow = true
 	case m == ApprovePlan:

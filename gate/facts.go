@@ -18,14 +18,15 @@ import (
 // a tool declares nothing, from a guess. No tool is known by its name.
 type facts struct {
 	tool   string
-	script          // the commands among the arguments
-	runs   bool     // an argument is declared to be a command or code
-	paths  []place  // declared or guessed, with what symbolic links lead to
-	named  []string // words of commands that may be paths
-	hosts  []string // see canonical
-	locals []string // addresses that may be of this machine: see [openmanus.Argument].Local
-	served []string // HOST:PORT of servers on this machine that a command in a sandbox names
-	badURL bool     // an argument is declared to be an address, and cannot be read as one
+	script                   // the commands among the arguments
+	runs   bool              // an argument is declared to be a command or code
+	paths  []place           // declared or guessed, with what symbolic links lead to
+	places []openmanus.Place // the same, each once
+	named  []string          // words of commands that may be paths
+	hosts  []string          // see canonical
+	locals []string          // addresses that may be of this machine: see [openmanus.Argument].Local
+	served []string          // HOST:PORT of servers on this machine that a command in a sandbox names
+	badURL bool              // an argument is declared to be an address, and cannot be read as one
 
 	edits     bool // it changes files of the workspace, and nothing else
 	changes   bool // it may change something
@@ -187,10 +188,12 @@ func (f *facts) words(dir string, s *script) {
 // path adds a path, and the path to which symbolic links lead from there.
 func (f *facts) path(dir, name string, does openmanus.Effect) {
 	p := relative(dir, name)
-	f.paths = append(f.paths, place{p, does})
-	if real := resolved(dir, p); real != p {
+	at, real := place{p, does}, resolved(dir, p)
+	f.paths = append(f.paths, at)
+	if real != p {
 		f.paths = append(f.paths, place{real, does})
 	}
+	f.places = append(f.places, openmanus.Place{Name: p, Real: real, Changes: f.changes && at.changed()})
 }
 
 // url adds the host of an address, and reports whether it could be read. The

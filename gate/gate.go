@@ -153,7 +153,7 @@ func (g *Gate) Rule(
 	}
 	if h.Reach != "" {
 		v := ask(RuleReach, h.Reach.Question(call.Name)+sourcesOf(call.Provenance))
-		v.Scoped = h.Reach == openmanus.ReachNetwork
+		v.Scoped, v.Owner = h.Reach == openmanus.ReachNetwork, true
 		return v, nil
 	}
 	if local != nil {
@@ -167,6 +167,11 @@ func (g *Gate) Rule(
 		v.Reason += sourcesOf(call.Provenance)
 	}
 	return v, nil
+}
+
+// Places implements [openmanus.Placer].
+func (g *Gate) Places(call openmanus.Call, spec openmanus.ToolSpec) []openmanus.Place {
+	return look(g.o.Workspace, call, spec).places
 }
 
 // looking says that nothing is changed in the mode of the gate, and why.
@@ -222,7 +227,7 @@ func (g *Gate) consider(f facts, h openmanus.Hints) openmanus.Verdict {
 		return allowed("sandbox " + g.o.Sandbox + ", edits of the workspace")
 	}
 	v := ask(mode, g.question(f))
-	v.Scoped = !f.protected
+	v.Scoped, v.Owner = !f.protected, f.runs && !g.sandboxed()
 	return v
 }
 

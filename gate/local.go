@@ -62,7 +62,7 @@ func (g *Gate) localOf(ctx context.Context, call openmanus.Call, spec openmanus.
 
 // localVerdict is the verdict on a call that goes to servers of the user's own.
 func (g *Gate) localVerdict(call openmanus.Call, f facts, what []string) *openmanus.Verdict {
-	v := openmanus.Verdict{Rule: RuleLocal, Scoped: true}
+	v := openmanus.Verdict{Rule: RuleLocal, Scoped: true, Owner: true}
 	if g.o.Mode == openmanus.ApproveAll && g.asking(f) == nil {
 		v.Allow = true
 		return &v

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -19,24 +20,38 @@ func relative(dir, name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// resolved returns name with symbolic links on its way followed, as far as the
-// path exists.
+// maxLinks is how many symbolic links a name may lead through, as on Linux.
+const maxLinks = 40
+
+// resolved returns name with symbolic links on its way followed, as far as the path
+// exists. A link to what does not exist is followed too: whoever writes there makes it. A
+// name that leads nowhere is returned as it is.
 func resolved(dir, name string) string {
 	p := filepath.FromSlash(name)
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(dir, p)
 	}
-	rest := ""
-	for at := p; ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			if home, err := filepath.EvalSymlinks(dir); err == nil {
-				dir = home
-			}
-			return relative(dir, filepath.Join(real, rest))
+	const sep = string(filepath.Separator)
+	volume := filepath.VolumeName(p)
+	at, rest, links := volume+sep, strings.Split(strings.TrimPrefix(p[len(volume):], sep), sep), 0
+	for len(rest) > 0 {
+		next := filepath.Join(at, rest[0])
+		rest = rest[1:]
+		target, err := os.Readlink(next) // what is not there, and what is no link, is an error
+		if err != nil {
+			at = next
+			continue
 		}
-		if at == filepath.Dir(at) {
+		if links++; links > maxLinks {
 			return name
 		}
-		rest = filepath.Join(filepath.Base(at), rest)
+		if v := filepath.VolumeName(target); filepath.IsAbs(target) {
+			at, target = v+sep, target[len(v):]
+		}
+		rest = append(strings.Split(strings.TrimPrefix(filepath.FromSlash(target), sep), sep), rest...)
 	}
+	if home, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = home
+	}
+	return relative(dir, at)
 }

@@ -344,6 +344,14 @@ func (u useGate) Rule(
 	return u.g.Rule(ctx, call, t.spec)
 }
 
+// Places implements [openmanus.Placer]. Nobody knows here what another program does with a name.
+func (u useGate) Places(call openmanus.Call, spec openmanus.ToolSpec) []openmanus.Place {
+	if call.Name == nameUse {
+		return nil
+	}
+	return openmanus.PlacesOf(u.g, call, spec)
+}
+
 // In implements [openmanus.ModalGate].
 func (u useGate) In(m openmanus.Mode) openmanus.Gate {
 	u.g = openmanus.GateIn(u.g, m)

@@ -135,9 +135,15 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) ([]openmanus.Bo
 	if err != nil {
 		return failed(changedArguments(c) + err.Error())
 	}
-	if err := w.outdated(ctx, x.State, t, c, call); err != nil {
+	gate, err := w.gateOf(ctx, x)
+	if err != nil {
+		return nil, fmt.Errorf("running %s: %w", c.Name, err)
+	}
+	places := openmanus.PlacesOf(gate, call, spec)
+	if err := errors.Join(w.beyond(ctx, x, gate, call, spec), w.outdated(ctx, x.State, t, c, call, places)); err != nil {
 		return failed(err.Error())
 	}
+	ctx = withRuled(ctx, c, places)
 	ended := func(context.Context) (none Followed) { return none }
 	if w.Changes != nil && mayChange(spec.Hints) {
 		first, end := w.Changes.Begin(ctx, x.ID, x.State, call, spec, func(files int) {
@@ -239,7 +245,10 @@ func (w *Worker) outcome(
 		}
 		return w.partial(ctx, x, c, res)
 	}
-	if ask := (*openmanus.Ask)(nil); errors.As(err, &ask) {
+	ask := (*openmanus.Ask)(nil)
+	if errors.As(err, &ask) && ask.Owner && w.isGuest(x) {
+		err = fmt.Errorf("%s", notForGuests(call, spec))
+	} else if ask != nil {
 		return openmanus.Asked{
 			Call: id, N: c.AskCount(), Kind: openmanus.AskText, Question: ask.Question, Schema: ask.Schema,
 		}, nil

@@ -76,7 +76,7 @@ func (said Screened) narrow(v openmanus.Verdict) openmanus.Verdict {
 	if said.Ask && (v.Ask || v.Allow) {
 		switch {
 		case !v.Ask:
-			v = openmanus.Verdict{Ask: true, Rule: said.By, Reason: said.Reason}
+			v = openmanus.Verdict{Ask: true, Owner: v.Owner, Rule: said.By, Reason: said.Reason}
 		case !strings.Contains(v.Reason, said.Reason):
 			v.Reason += " (" + said.Reason + ")"
 		}

@@ -53,7 +53,7 @@ func (w *Worker) modeNow(ctx context.Context, session string) (mode, parent stri
 }
 
 // mode returns the mode in which calls of x run: its own, or that of a session above
-// it, if that is stricter at this moment.
+// it or the widest one of its user, if that is stricter at this moment.
 func (w *Worker) mode(ctx context.Context, x *Session) (string, error) {
 	mode := x.State.Config.Approve
 	for id := x.State.Opened.Parent; id != ""; {
@@ -68,6 +68,9 @@ func (w *Worker) mode(ctx context.Context, x *Session) (string, error) {
 			mode = openmanus.Stricter(mode, above)
 		}
 		id = parent
+	}
+	if most := w.ceiling(x).Approve; mode != "" || openmanus.Mode(most).LooksOnly() {
+		mode = openmanus.Stricter(mode, most)
 	}
 	return mode, nil
 }

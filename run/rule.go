@@ -47,6 +47,10 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 		}
 		v = said.narrow(v)
 	}
+	if v.Owner && w.isGuest(x) {
+		v = openmanus.Verdict{Rule: v.Rule, Reason: notForGuests(call, spec)}
+	}
+	leads := leadsOf(openmanus.PlacesOf(gate, call, spec))
 	repaired := ""
 	if call.Input != c.Input {
 		repaired = call.Input
@@ -60,13 +64,13 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if !v.Ask {
 		return openmanus.Ruled{
 			Call: c.ID, Allow: v.Allow, By: openmanus.ByGate, Rule: v.Rule, Reason: v.Reason, Scope: scope,
-			Input: repaired, ChangedBy: said.ChangedBy, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
+			Input: repaired, ChangedBy: said.ChangedBy, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(), Leads: leads,
 		}, nil
 	}
 	if scope != "" && x.State.Granted(c.Name, scope) {
 		return openmanus.Ruled{
 			Call: c.ID, Allow: true, By: openmanus.ByGate, Rule: "allowed in this session on " + scope, Scope: scope,
-			Input: repaired, ChangedBy: said.ChangedBy, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
+			Input: repaired, ChangedBy: said.ChangedBy, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(), Leads: leads,
 		}, nil
 	}
 	preview, err := w.preview(ctx, x.State, t, call)
@@ -76,7 +80,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	return openmanus.Asked{
 		Call: c.ID, Kind: openmanus.AskRuling, Question: v.Reason, Input: repaired, ChangedBy: said.ChangedBy,
 		Shown: preview, Picture: w.depict(ctx, t, call, preview), Hash: fingerprint(call, preview), Hints: spec.Hints, Scope: scope,
-		Rule: v.Rule, Sources: call.Provenance().Record(),
+		Rule: v.Rule, Sources: call.Provenance().Record(), Leads: leads,
 	}, nil
 }
 
@@ -175,7 +179,12 @@ func fingerprint(call openmanus.Call, preview string) string {
 // no longer do what the person was shown, or would act outside of the scope in
 // which it was allowed. Arguments that the person changed, and a call that has run
 // before, are not checked.
-func (w *Worker) outdated(ctx context.Context, s *openmanus.State, t openmanus.Tool, c *openmanus.CallState, call openmanus.Call) error {
+func (w *Worker) outdated(
+	ctx context.Context, s *openmanus.State, t openmanus.Tool, c *openmanus.CallState, call openmanus.Call, places []openmanus.Place,
+) error {
+	if err := elsewhere(c, places); err != nil {
+		return err
+	}
 	if spec := t.Spec(); hint(t, call, &spec) == nil && spec.Hints.Reach != "" && spec.Hints.Reach != c.Hints.Reach &&
 		c.Ruled.Input == "" {
 		return fmt.Errorf("%s did not run: it would now run %s, and was not allowed to. Make the call again",

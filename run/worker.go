@@ -56,6 +56,10 @@ type Worker struct {
 	// Budget, if not nil, bounds what all sessions spend together.
 	Budget Budget
 
+	// Ceiling, if not nil, returns the most that sessions of a user may do, by the owner in
+	// [openmanus.Opened]. It is called often, and from several goroutines.
+	Ceiling func(owner string) Ceiling
+
 	// Name says in the journal which worker ran a call, such as a host and a
 	// process.
 	Name string

@@ -211,7 +211,7 @@ func (d *Dir) writable(ctx context.Context, name string) (target string, err err
 	if target, err = d.resolve(name); err != nil {
 		return "", err
 	}
-	if err = d.guarded(target); err != nil {
+	if err = d.allowed(ctx, name, target); err != nil {
 		return "", err
 	}
 	_, err = d.replaceable(target)

@@ -74,7 +74,7 @@ func (d *Dir) stage(ctx context.Context, c Change) (*staged, error) {
 	}
 	target, err := resolve(c.Name)
 	if err == nil {
-		err = d.guarded(target)
+		err = d.allowed(ctx, c.Name, target)
 	}
 	if err != nil {
 		return nil, err

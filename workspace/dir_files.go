@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/internal/protected"
 	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
@@ -44,7 +45,7 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := d.guarded(target); err != nil {
+	if err := d.allowed(ctx, name, target); err != nil {
 		return err
 	}
 	old, err := d.replaceable(target)
@@ -84,7 +85,7 @@ func (d *Dir) remove(ctx context.Context, name string) error {
 		err = errors.New("it is a directory")
 	}
 	if err == nil {
-		err = d.guarded(target)
+		err = d.allowed(ctx, name, target)
 	}
 	if err != nil {
 		return err
@@ -120,12 +121,19 @@ func (d *Dir) denied(name string) error {
 	return d.hiddenBy(name)
 }
 
-// guarded returns an error if name is hidden, or if the Guard does.
-func (d *Dir) guarded(name string) error {
-	if err := d.denied(name); err != nil || d.Guard == nil {
+// allowed returns an error if the file called name must not be changed, whose name without
+// symbolic links is target: if it is hidden, if the Guard says so, or if it is not what the
+// call that ctx belongs to was allowed to change.
+func (d *Dir) allowed(ctx context.Context, name, target string) error {
+	if err := d.denied(target); err != nil {
 		return err
 	}
-	return d.Guard(name)
+	if d.Guard != nil {
+		if err := d.Guard(target); err != nil {
+			return err
+		}
+	}
+	return protected.Refuse(ctx, name, target)
 }
 
 // replaceable returns the file at target, nil if there is none, or an error if

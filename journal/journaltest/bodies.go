@@ -130,13 +130,13 @@ func callBodies() []openmanus.Body {
 		openmanus.Asked{
 			Call: "c0-1", N: 0, Kind: openmanus.AskText, Question: "Which year?", Shown: "+2025\n", Hash: "sha256:00", Scope: "https://example.org",
 			Schema: json.RawMessage(`{"type":"integer"}`), Input: `{"question":"Which year?"}`, ChangedBy: "hook year", Hints: everyHint(),
-			Rule: "provenance", Sources: everyArgumentSource(), Picture: openmanus.RefOf([]byte("a picture")),
+			Rule: "provenance", Sources: everyArgumentSource(), Leads: map[string]string{"a": "b"}, Picture: openmanus.RefOf([]byte("a picture")),
 		},
 		openmanus.Answered{Call: "c0-1", N: 0, Text: "2025", Data: json.RawMessage(`2025`), By: "me", Message: "m2"},
 		openmanus.Ruled{
 			Call: "c0-0", Allow: true, By: "me", Rule: "mode ask", Reason: "it only reads", Scope: "https://example.org",
 			Input: `{"command":"head -n 3 sales.csv"}`, ChangedBy: "hook short", Hash: "sha256:00", Hints: everyHint(),
-			Sources: everyArgumentSource(), Message: "m3",
+			Sources: everyArgumentSource(), Leads: map[string]string{"a": "b"}, Message: "m3",
 		},
 		openmanus.CallStarted{Call: "c0-0", Attempt: 1, Worker: "host/42"},
 		openmanus.CallDone{Wrote: []string{"a.txt"}, Seen: []openmanus.SeenFile{{Path: "a.txt", Sum: "00"}},

@@ -185,7 +185,7 @@ func changed(input, by string) run.Screened {
 func (t *search) ruling(ctx context.Context, b openmanus.Ruled) {
 	w := world{
 		verdict: openmanus.Verdict{Allow: b.Allow, Rule: b.Rule, Reason: b.Reason, Scoped: b.Scope != ""},
-		scope:   b.Scope, hints: b.Hints, sources: len(b.Sources) > 0,
+		scope:   b.Scope, hints: b.Hints, sources: len(b.Sources) > 0, leads: b.Leads,
 		hooks: changed(b.Input, b.ChangedBy),
 	}
 	t.tasks(ctx, openmanus.Rule, b.Call, w)
@@ -204,7 +204,7 @@ func (t *search) question(ctx context.Context, b openmanus.Asked) {
 	}
 	w := world{
 		verdict: openmanus.Verdict{Ask: true, Rule: b.Rule, Reason: b.Question, Scoped: b.Scope != ""},
-		scope:   b.Scope, hints: b.Hints, preview: b.Shown, hooks: changed(b.Input, b.ChangedBy),
+		scope:   b.Scope, hints: b.Hints, preview: b.Shown, hooks: changed(b.Input, b.ChangedBy), leads: b.Leads,
 	}
 	if b.Picture != "" && !t.p.rec.lost[b.Picture] {
 		w.picture, t.err = openmanus.ReadBlob(ctx, t.p.rec.blobs, b.Picture)

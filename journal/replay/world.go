@@ -30,7 +30,8 @@ type world struct {
 	picture []byte
 
 	verdict openmanus.Verdict
-	sources bool // the gate asks where the arguments came from
+	leads   map[string]string // where names led by links
+	sources bool              // the gate asks where the arguments came from
 	budget  error
 	hooks   run.Screened // what hooks said of a call or a request
 
@@ -85,6 +86,14 @@ func (a actor) Rule(_ context.Context, call openmanus.Call, _ openmanus.ToolSpec
 		call.Provenance()
 	}
 	return a.p.world.verdict, nil
+}
+
+// Places implements [openmanus.Placer].
+func (a actor) Places(openmanus.Call, openmanus.ToolSpec) (all []openmanus.Place) {
+	for name, real := range a.p.world.leads {
+		all = append(all, openmanus.Place{Name: name, Real: real})
+	}
+	return all
 }
 
 // In implements [openmanus.ModalGate]: what was ruled is in the record, whatever the mode was.
