@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -69,7 +68,7 @@ func (h *Host) changes(
 	if _, large := h.large.Load(dir); large || dir == "" {
 		return none
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openDir(h.Config, dir)
 	if err != nil {
 		return none
 	}

@@ -233,7 +233,7 @@ func (h *Host) fillFromTree(ctx context.Context, m *madeCopy, text string, limit
 		return ""
 	}}
 	mode := fs.FileMode(0o755)
-	if beside, err := os.OpenRoot(m.was); err == nil {
+	if beside, err := openDir(h.Config, m.was); err == nil {
 		defer beside.Close()
 		o.Beside = beside
 		if info, err := beside.Stat("."); err == nil {

@@ -110,7 +110,7 @@ func (f *follower) open(w *followed) error {
 	if !cfg.History.Enabled {
 		return errNoHistory
 	}
-	root, err := os.OpenRoot(w.dir)
+	root, err := openDir(cfg, w.dir)
 	if err != nil {
 		return fmt.Errorf("the workspace cannot be read: %w", err)
 	}

@@ -48,7 +48,7 @@ func (e Env) Hooks(cfg *config.Config, dir string) (list []HookSource, err error
 		}
 		list = append(list, e.hookSource(dir, HookSource{Name: "hook " + c.Name, Hooks: []hooks.Hook{h}}, ""))
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openDir(cfg, dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return list, nil
 	}

@@ -87,7 +87,7 @@ func readInstructions(cfg *config.Config, dir, of string) (*Instructions, error)
 	if err != nil {
 		return nil, fmt.Errorf("what you have seen of the instructions in %s cannot be read: %w; remove %s to begin anew", of, err, in.path)
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openDir(cfg, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return in, nil
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // ownDirs returns the directories that hold the configuration of the program
@@ -44,6 +46,45 @@ func (e Env) Own(cfg *config.Config, dir string) func(name string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(own, func(o string) bool { return name == o || strings.HasPrefix(name, o+"/") })
 	}
+}
+
+// isServed reports whether dir is in the directory with the workspaces of a server's users,
+// where other sessions of a user can put links in its place.
+func isServed(cfg *config.Config, dir string) bool {
+	root := cmp.Or(cfg.Serve.Root, filepath.Join(cfg.DataDir, "workspaces"))
+	for _, room := range []string{root, realPath(root)} {
+		if rel, err := filepath.Rel(room, dir); err == nil && rel != "." && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// openDir opens the workspace dir of a session. One of a server's users had no symbolic link
+// in its path when a session was opened in it, and must have none now. One that a person
+// names may have: whoever can put links above it is that person.
+func openDir(cfg *config.Config, dir string) (*os.Root, error) {
+	if !isServed(cfg, dir) {
+		return os.OpenRoot(dir)
+	}
+	root, err := regular.OpenDir(dir)
+	if errors.Is(err, regular.ErrMoved) {
+		err = mistake(fmt.Errorf("the workspace %s cannot be used: %w. Put the directory back, or begin a session in another workspace",
+			dir, regular.ErrMoved))
+	}
+	return root, err
+}
+
+// checkDir returns the error of openDir.
+func checkDir(cfg *config.Config, dir string) error {
+	if dir == "" || !isServed(cfg, dir) {
+		return nil
+	}
+	root, err := openDir(cfg, dir)
+	if err != nil {
+		return err
+	}
+	return root.Close()
 }
 
 // CheckWorkspace returns an error if no session may work in dir. The directories

@@ -51,6 +51,9 @@ func (e Env) openWorkspace(ctx context.Context, cfg *config.Config, spec openman
 	if commandsLook(spec) {
 		shut(&o)
 	}
+	if err := checkDir(cfg, dir); err != nil {
+		return nil, err
+	}
 	real, err := filepath.Abs(dir)
 	if err == nil {
 		real, err = filepath.EvalSymlinks(real)
@@ -110,6 +113,9 @@ func restrict(ws *workspace.Dir, g *gate.Gate) {
 // Files opens the workspace dir for reading and writing its files, without
 // commands and without the program's own directories. The caller closes it.
 func (e Env) Files(cfg *config.Config, dir string) (*workspace.Dir, error) {
+	if err := checkDir(cfg, dir); err != nil {
+		return nil, err
+	}
 	ws, err := workspace.NewDir(dir)
 	if err == nil {
 		ws.Hide(e.ownDirs(cfg)...)

@@ -156,6 +156,9 @@ func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State
 	if t.Copy == nil {
 		return h.placeBeside(ctx, id, parent, t, spec)
 	}
+	if err := checkDir(h.Config, spec.Workspace); err != nil {
+		return spec, err
+	}
 	c, err := h.copies(spec.Workspace, 0), error(nil)
 	if t.Copy.Attempt > 0 {
 		spec.Workspace, err = c.Place(ctx, id, t.Copy.Round, t.Copy.Attempt)

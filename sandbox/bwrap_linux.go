@@ -436,6 +436,9 @@ func (b *bubblewrap) unblock(p *process, e *ends) error {
 		err = b.limits.apply(info.Child)
 	}
 	if err == nil {
+		err = b.checkShown(p, info.Child)
+	}
+	if err == nil {
 		_, err = e.block.Write([]byte{1})
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -39,10 +40,11 @@ type landlock struct {
 
 // landlockRules say what a command may do. The supervisor reads them as JSON.
 type landlockRules struct {
-	Read   []string // directories and files that may be read
-	Write  []string // directories that may be written
-	Device []string // files that may be written
-	Net    bool     // may have sockets of the internet
+	Read   []string  // directories and files that may be read
+	Write  []string  // directories that may be written
+	Device []string  // files that may be written
+	Net    bool      // may have sockets of the internet
+	Inode  [2]uint64 // the device and inode of the workspace
 	Names  nameRules
 }
 
@@ -103,6 +105,9 @@ func (l *landlock) build() error {
 		Device: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 		Net:    l.o.Network == AllNetwork,
 		Names:  l.guard.rules(),
+	}
+	if st, ok := l.o.root.Sys().(*syscall.Stat_t); ok {
+		l.rules.Inode = [2]uint64{uint64(st.Dev), st.Ino}
 	}
 	if l.o.ReadOnly {
 		l.rules.Read, l.rules.Write, l.rules.Names.Free = append(l.rules.Read, l.view.ws), own, own
@@ -246,7 +251,11 @@ func (c landlockRules) restrict() (int, error) {
 	}{{c.Read, lockRead}, {c.Write, lockWrite}, {c.Device,
 		unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}} {
 		for _, name := range rule.names {
-			if err := allowPath(int(fd), name, rule.access); err != nil {
+			inode := [2]uint64{} // any
+			if name == c.Names.Workspace {
+				inode = c.Inode
+			}
+			if err := allowPath(int(fd), name, rule.access, inode); err != nil {
 				return -1, fmt.Errorf("landlock: %s: %w", name, err)
 			}
 		}
@@ -264,8 +273,8 @@ func (c landlockRules) restrict() (int, error) {
 }
 
 // allowPath adds a rule for name and everything below it. A name that does not
-// exist needs no rule.
-func allowPath(ruleset int, name string, access uint64) error {
+// exist needs no rule. It must be the given device and inode, unless these are 0.
+func allowPath(ruleset int, name string, access uint64, inode [2]uint64) error {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
 		return nil // there is nothing to allow
@@ -277,6 +286,9 @@ func allowPath(ruleset int, name string, access uint64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
+	}
+	if inode != [2]uint64{} && inode != [2]uint64{uint64(st.Dev), st.Ino} {
+		return &workspace.ReplacedError{Path: name}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		access &= lockFile

@@ -164,7 +164,8 @@ type Options struct {
 	// nil: the warnings are lost.
 	Warn func(string)
 
-	because string // why Auto did not choose Bubblewrap; "" if it did
+	root    fs.FileInfo // of the workspace: what commands must find there
+	because string      // why Auto did not choose Bubblewrap; "" if it did
 }
 
 // AutoToolchains in Options.Toolchains stands for the toolchains that are found.
@@ -207,7 +208,7 @@ func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 		}
 		return ws, nil
 	}
-	o.Dir = ws.Dir()
+	o.Dir, o.root = ws.Dir(), ws.Identity()
 	if err = o.complete(); err == nil {
 		ws.Cage, err = o.newCage(ctx)
 	}

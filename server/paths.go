@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // openRoot opens the directory of the user's workspaces, and creates it if it
@@ -47,7 +49,11 @@ func (u User) workspace(name string) (string, error) {
 	if err := sub.Close(); err != nil {
 		return "", err
 	}
-	return filepath.EvalSymlinks(filepath.Join(root.Name(), name))
+	dir, err := filepath.EvalSymlinks(filepath.Join(root.Name(), name))
+	if err == nil && filepath.IsAbs(u.relative(dir)) { // a link was put there meanwhile
+		return "", errors.New("it leads out of your directory of workspaces")
+	}
+	return dir, err
 }
 
 // openWorkspace opens a workspace of the user that makes the request, with the files that
@@ -74,7 +80,7 @@ func (u User) openWorkspace(dir string) (*os.Root, error) {
 	}
 	name := u.relative(dir)
 	if filepath.IsAbs(name) {
-		return os.OpenRoot(dir)
+		return regular.OpenDir(dir)
 	}
 	root, err := u.openRoot()
 	if err != nil {

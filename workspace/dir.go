@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // A Dir is a [Workspace] in a directory of this machine. [os.Root] keeps file
@@ -61,6 +63,7 @@ type Dir struct {
 
 	path   string
 	root   *os.Root
+	info   fs.FileInfo // of root
 	hidden []hiddenDir
 
 	open   context.Context // canceled by Close
@@ -98,17 +101,46 @@ func NewDir(path string) (*Dir, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("the workspace %s is a file: choose a directory", abs)
 	}
-	root, err := os.OpenRoot(real)
+	root, err := regular.OpenDir(real)
+	if err == nil {
+		if info, err = root.Stat("."); err != nil {
+			err = errors.Join(err, root.Close())
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("workspace %s: %w", abs, err)
 	}
-	d := &Dir{path: real, root: root}
+	d := &Dir{path: real, root: root, info: info}
 	d.open, d.close = context.WithCancel(context.Background())
 	return d, nil
 }
 
 // Dir returns the absolute path of the workspace, without symbolic links.
 func (d *Dir) Dir() string { return d.path }
+
+// Identity returns what [os.SameFile] knows the directory by. Whoever shows it to a command
+// by its path compares what is there.
+func (d *Dir) Identity() fs.FileInfo { return d.info }
+
+// inPlace returns an error if the path of the workspace leads to another directory than the
+// one that was opened: a session in a directory above may have put a link there. That there
+// is none is for those who start the command to say.
+func (d *Dir) inPlace() error {
+	now, err := os.Stat(d.path)
+	if err != nil || os.SameFile(d.info, now) {
+		return nil
+	}
+	return &ReplacedError{d.path}
+}
+
+// A ReplacedError says that a workspace is not at its path any more, where something else is
+// now.
+type ReplacedError struct{ Path string }
+
+func (e *ReplacedError) Error() string {
+	return fmt.Sprintf("the workspace %s was moved or replaced while it was in use: another directory, or a link to one, is there now, "+
+		"so nothing was started. Put the directory back, or begin a session in another workspace", e.Path)
+}
 
 // Sandbox returns the name of the cage in which commands run, such as
 // "bubblewrap", or "" if they run with the rights of this process.

@@ -71,6 +71,9 @@ func (d *Dir) start(c *Cmd) (Process, *pipes, error) {
 		return nil, nil, fmt.Errorf("%s: the commands of this workspace change nothing, and so run nowhere but in the "+
 			"sandbox, without a network: %w", c.Args[0], fs.ErrPermission)
 	}
+	if err := d.inPlace(); err != nil {
+		return nil, nil, err
+	}
 	dir := d.path
 	if filepath.IsAbs(c.Dir) {
 		dir = c.Dir
