@@ -142,8 +142,8 @@ func New(o Options) (*Host, error) {
 	name, _ := os.Hostname() // a worker without a host name is still a worker
 	h.Local = &run.Local{Worker: run.Worker{
 		Journal: o.Store, Flow: h.flow, Child: h.childSpec, Changes: &h.follower, Note: h.note, Secrets: o.Secrets,
-		Ended: h.mergeChild,
-		Name:  fmt.Sprintf("%s/%d", name, os.Getpid()),
+		Ended: h.mergeChild, Ceiling: h.Ceiling,
+		Name: fmt.Sprintf("%s/%d", name, os.Getpid()),
 	}}
 	h.Local.Hooks = hooks.NewSet(h.hookList, h.hookPrograms())
 	h.watcher = hooks.NewWatcher(o.Store, h.hookList, h.hookPrograms(), func(text string) { h.warnOnce("hooks: " + text) })

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -34,6 +33,9 @@ type Opening struct {
 // an error that is [openmanus.ErrConflict]. With Then, a session that exists is
 // always an error.
 func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent, error) {
+	if err := h.checkCeiling(o.Owner, o.Spec); err != nil {
+		return nil, err
+	}
 	f, err := h.Flow(o.Spec)
 	if err != nil {
 		return nil, err
@@ -94,7 +96,7 @@ func (h *Host) noteOf(spec openmanus.Spec, kind string) (llm.Parts, []openmanus.
 	if spec.Approve == openmanus.ApprovePlan {
 		b.WriteString(planGuide + "\n")
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openDir(h.Config, dir)
 	if err != nil {
 		fmt.Fprintf(&b, "files: cannot be listed: %v\n</environment>", oneLine(err.Error()))
 		return llm.Parts{llm.Text{Text: b.String()}}, nil

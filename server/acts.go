@@ -412,5 +412,11 @@ func (s *Server) retry(ctx context.Context, info journal.SessionInfo, in *retryR
 	if err := s.checkStatus(ctx, info.ID, "retry", openmanus.Failed, openmanus.Halted); err != nil {
 		return nil, err
 	}
-	return s.appendAndWake(ctx, info.ID, openmanus.Resumed{ID: ids.New(), Limits: in.Body.Limits.limits()})
+	limits := in.Body.Limits.limits()
+	if l, ok := s.Host.(Limiter); ok {
+		if err := l.MayLimit(ctx, info.ID, limits); err != nil {
+			return nil, err
+		}
+	}
+	return s.appendAndWake(ctx, info.ID, openmanus.Resumed{ID: ids.New(), Limits: limits})
 }

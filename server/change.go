@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -51,9 +50,10 @@ func (s *Server) change(ctx context.Context, info journal.SessionInfo, in *chang
 	if b.Title == "" && b.Approve == "" && b.Model == "" {
 		return nil, &FieldError{"title", errors.New("nothing is to be changed: give a title, approve or model")}
 	}
-	if u := userOf(ctx); b.Approve != "" && !u.mayUse(b.Approve) {
-		err := fmt.Errorf("you may not use %q; the most permissive mode you may use is %s", b.Approve, u.approve())
-		return nil, &FieldError{"approve", err}
+	if b.Approve != "" {
+		if _, err := userOf(ctx).mode("approve", b.Approve); err != nil {
+			return nil, err
+		}
 	}
 	if b.Approve != "" || b.Model != "" {
 		r, ok := s.Host.(Reconfigurer)

@@ -78,6 +78,13 @@ type ElsewhereError struct{ Err error }
 func (e *ElsewhereError) Error() string { return e.Err.Error() }
 func (e *ElsewhereError) Unwrap() error { return e.Err }
 
+// A Limiter is a [Host] that bounds the limits that users ask for.
+type Limiter interface {
+	// MayLimit returns a [*FieldError] if the session must not go on with these limits,
+	// of which those that are 0 stay as they are.
+	MayLimit(ctx context.Context, session string, l openmanus.Limits) error
+}
+
 // A Rememberer is a [Host] that can remember a decision about a call and apply
 // it to the same call from then on.
 type Rememberer interface {

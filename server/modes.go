@@ -1,9 +1,7 @@
 package server
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -38,10 +36,10 @@ func (s *Server) approvePlan(ctx context.Context, info journal.SessionInfo, in *
 	if !ok {
 		return nil, huma.Error501NotImplemented("this server's agents have no plan mode")
 	}
-	mode, u := cmp.Or(in.Body.Mode, openmanus.ApproveAsk), userOf(ctx)
-	if !u.mayUse(mode) {
-		err := fmt.Errorf("you may not use %q; the most permissive mode you may use is %s", mode, u.approve())
-		return nil, &FieldError{"mode", err}
+	u := userOf(ctx)
+	mode, err := u.mode("mode", in.Body.Mode)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.checkQuota(ctx, info); err != nil {
 		return nil, err
@@ -50,7 +48,7 @@ func (s *Server) approvePlan(ctx context.Context, info journal.SessionInfo, in *
 		return nil, err
 	}
 	var bodies []openmanus.Body
-	err := s.states.view(ctx, info.ID, func(st *openmanus.State) (err error) {
+	err = s.states.view(ctx, info.ID, func(st *openmanus.State) (err error) {
 		if _, ok := st.Proposal(); !ok {
 			return huma.Error409Conflict("no plan waits for approval: an agent in plan mode proposes one when it ends its turn")
 		}

@@ -4,31 +4,29 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
 )
 
-func TestMayUse(t *testing.T) {
-	for _, c := range []struct {
-		user, mode string
-		want       bool
-	}{
-		{"", "", true},
-		{"", "ask", true},
-		{"", "readonly", true},
-		{"", "edits", false},
-		{"", "all", false},
-		{"edits", "edits", true},
-		{"edits", "all", false},
-		{"all", "all", true},
-		{"readonly", "ask", true}, // asking is always allowed
-		{"readonly", "readonly", true},
-		{"readonly", "edits", false},
+// TestModeOfUser: a request narrows what the user may do and never widens it, and one that
+// names no mode gets ask, or less if that is the most that the user may.
+func TestModeOfUser(t *testing.T) {
+	for _, c := range []struct{ user, asked, want string }{ // want "": refused
+		{"", "", "ask"}, {"", "ask", "ask"}, {"", "readonly", "readonly"}, {"", "plan", "plan"}, {"", "edits", ""}, {"", "all", ""},
+		{"edits", "", "ask"}, {"edits", "edits", "edits"}, {"edits", "all", ""},
+		{"all", "", "ask"}, {"all", "all", "all"},
+		{"plan", "", "plan"}, {"plan", "ask", ""}, {"plan", "readonly", "readonly"},
+		{"readonly", "", "readonly"}, {"readonly", "ask", ""}, {"readonly", "plan", ""}, {"readonly", "edits", ""}, {"readonly", "readonly", "readonly"},
 	} {
-		if got := (User{Approve: c.user}).mayUse(c.mode); got != c.want {
-			t.Errorf("a user with %q may use %q: %v, want %v", c.user, c.mode, got, c.want)
+		got, err := User{Name: "ann", Approve: c.user}.mode("approve", c.asked)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("a user with %q asks for %q: %q, %v, want %q", c.user, c.asked, got, err, c.want)
+		}
+		if err != nil && !strings.Contains(err.Error(), "An administrator of this server can change that: [users.ann] approve") {
+			t.Errorf("it does not say who can allow it: %v", err)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -86,9 +85,9 @@ func (s *Server) open(ctx context.Context, n NewSession) (string, error) {
 func (s *Server) openNamed(ctx context.Context, id string, n NewSession) error {
 	u := userOf(ctx)
 	n.Owner = u.Name
-	if !u.mayUse(n.Approve) {
-		err := fmt.Errorf("you may not use %q; the most permissive mode you may use is %s", n.Approve, u.approve())
-		return &FieldError{"approve", err}
+	var err error
+	if n.Approve, err = u.mode("approve", n.Approve); err != nil {
+		return err
 	}
 	if err := s.addSession(ctx, time.Now()); err != nil {
 		return err
@@ -152,13 +151,19 @@ func (s *Server) reserveNew(ctx context.Context, session journal.SessionInfo) (d
 // approve returns the most permissive approval mode of the user's sessions.
 func (u User) approve() string { return cmp.Or(u.Approve, openmanus.ApproveAsk) }
 
-// mayUse reports whether the user's sessions may have an approval mode. Asking
-// is always allowed, because then the user decides.
-func (u User) mayUse(mode string) bool {
-	if mode == "" || mode == openmanus.ApproveAsk {
-		return true
+// mode returns the mode of a session for which the field of a request asks for one: that
+// one, unless it allows more than the user's sessions may, or the default, which is ask or
+// the widest mode of the user if that is stricter.
+func (u User) mode(field, asked string) (string, error) {
+	most := u.approve()
+	if asked == "" {
+		return openmanus.Stricter(openmanus.ApproveAsk, most), nil
 	}
-	return slices.Index(openmanus.Modes, mode) <= slices.Index(openmanus.Modes, u.approve())
+	if openmanus.Stricter(asked, most) != asked {
+		return "", &FieldError{field, fmt.Errorf("you may not use %q; the most permissive mode you may use is %s. "+
+			"An administrator of this server can change that: [users.%s] approve", asked, most, u.Name)}
+	}
+	return asked, nil
 }
 
 // A listRequest selects sessions of the user. Query and Parent can be combined.

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -91,8 +92,8 @@ func limitsView(l openmanus.Limits) Limits {
 func (l Limits) limits() openmanus.Limits {
 	m := openmanus.Limits{
 		Steps: l.Steps, Tokens: l.Tokens, Depth: l.Depth, FanOut: l.FanOut, Stuck: l.Stuck, Attempts: l.Tries,
-		Money: openmanus.Money(l.Cost * float64(openmanus.Dollar)),
-		Time:  time.Duration(l.Seconds * float64(time.Second)),
+		Money: openmanus.Money(bounded(l.Cost * float64(openmanus.Dollar))),
+		Time:  time.Duration(bounded(l.Seconds * float64(time.Second))),
 	}
 	if l.Cost < 0 {
 		m.Money = -1
@@ -101,6 +102,18 @@ func (l Limits) limits() openmanus.Limits {
 		m.Time = -1
 	}
 	return m
+}
+
+// bounded returns a number that is not negative as an integer, the largest one for more than
+// that: a very high limit must not become none, nor a very low one the default.
+func bounded(n float64) int64 {
+	switch {
+	case n >= math.MaxInt64:
+		return math.MaxInt64
+	case n > 0 && n < 1:
+		return 1
+	}
+	return int64(n)
 }
 
 // view returns the view of a session, folded at least up to info.Events. Its status

@@ -163,7 +163,7 @@ func (r *Runs) spec(ctx context.Context, p schedule.Plan) (spec openmanus.Spec, 
 	if p.Agent != "" {
 		spec.Agent = p.Agent
 	}
-	if p.Approve != "" {
+	if spec.Approve = openmanus.Stricter(spec.Approve, r.Host.Ceiling(p.Owner).Approve); p.Approve != "" {
 		spec.Approve = p.Approve
 	}
 	return r.Host.Complete(spec)

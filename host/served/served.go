@@ -99,6 +99,9 @@ func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spe
 	if err != nil {
 		return spec, &server.FieldError{Field: field, Err: err}
 	}
+	if err := h.checkLimits(n.Owner, n.Limits, spec.Limits); err != nil {
+		return spec, err
+	}
 	spec.Limits = n.Limits.Or(spec.Limits)
 	return spec, nil
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // localUser is the user of a server that has no others.
-const localUser = "local"
+const localUser = host.LocalUser
 
 // shortKey is how many characters of a decision's key name it.
 const shortKey = 16

@@ -158,12 +158,12 @@ func (i *Installer) Need(ctx context.Context, call openmanus.Call, p Program, by
 		return ctx.Err()
 	}
 	if len(pl.commands) == 0 {
-		return &openmanus.Ask{Question: fmt.Sprintf("%s needs %s, which is not installed. OpenManus cannot install "+
+		return &openmanus.Ask{Owner: true, Question: fmt.Sprintf("%s needs %s, which is not installed. OpenManus cannot install "+
 			"it here by itself%s. If you want it, run this in another terminal (%s), and answer yes when it is "+
 			"done:\n  %s\nWith no, the agent goes on without it. yes or no?",
 			call.Name, p.Name, pl.why, pl.size, pl.byHand)}
 	}
-	return &openmanus.Ask{Question: fmt.Sprintf("%s needs %s, which is not installed. Install it now? "+
+	return &openmanus.Ask{Owner: true, Question: fmt.Sprintf("%s needs %s, which is not installed. Install it now? "+
 		"This would run:\n  %s\nThe packages come from %s: %s. With no, the agent goes on without it. yes or no?",
 		call.Name, p.Name, strings.Join(pl.shown(), "\n  "), pl.from, pl.size)}
 }
