@@ -122,6 +122,18 @@ type ListOptions struct {
 	Roots     bool   // only sessions without a parent
 	UnderWay  bool   // only sessions that may have something to do; an index may yield others too
 	Schedules bool   // the journals of schedules (see [ScheduleFlow]), which are left out otherwise
+
+	// [Searcher].Search ignores these two.
+
+	Open  bool  // only sessions that may run or wait for a person; an index may yield others too
+	After Place // only sessions that come after this place in the list; zero: from the first
+}
+
+// A Place is where a session stands in a list: when it was updated last, and its id. If the
+// session was updated since, or is gone, the place is still where it was.
+type Place struct {
+	Updated time.Time
+	ID      string
 }
 
 // ScheduleFlow is the flow of journals that belong to schedules. They are sessions to a

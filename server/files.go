@@ -85,6 +85,7 @@ type FileRequest struct {
 	Path   string `path:"path" maxLength:"4096" doc:"Relative to the workspace."`
 	Inline bool   `query:"inline" doc:"Let a browser show the file in a page, if its type is safe for that."`
 	Frame  string `query:"frame" enum:"still,scripts" doc:"Serve an HTML page as one, for a frame of the server's own page. It reaches nothing: no other file, no network, no cookie. With scripts, its own scripts run there."`
+	V      string `query:"v" maxLength:"100" doc:"Without effect: a page that gives another value loads the file anew."`
 	Dest   string `header:"Sec-Fetch-Dest" doc:"Sent by browsers: only a frame gets a page."`
 }
 

@@ -111,6 +111,13 @@ func (m *memoryStore) Sessions(ctx context.Context, o journal.ListOptions) iter.
 			}
 		}
 		slices.SortStableFunc(all, func(a, b journal.SessionInfo) int { return b.Updated.Compare(a.Updated) })
+		if o.After != (journal.Place{}) {
+			at := slices.IndexFunc(all, func(i journal.SessionInfo) bool { return i.ID == o.After.ID && i.Updated.Equal(o.After.Updated) })
+			for at < 0 || at+1 < len(all) && all[at+1].Updated.After(o.After.Updated) {
+				at++
+			}
+			all = all[at+1:]
+		}
 		for i, info := range all {
 			if o.Limit > 0 && i == o.Limit || !yield(info, nil) {
 				return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -78,12 +79,16 @@ func refuseEmpty(api huma.API) func(huma.Context, func(huma.Context)) {
 		query := u.Query()
 		for _, p := range ctx.Operation().Parameters {
 			values := query[p.Name]
-			if p.In != "query" || p.Schema.Type == huma.TypeArray || len(values) == 0 || values[0] != "" {
+			if p.In != "query" || !slices.Contains(values, "") {
 				continue
+			}
+			one := p.Schema
+			if one.Type == huma.TypeArray {
+				one = one.Items
 			}
 			var wrong huma.ValidateResult
 			at := huma.NewPathBuffer(nil, 0)
-			huma.Validate(api.OpenAPI().Components.Schemas, p.Schema, at, huma.ModeWriteToServer, "", &wrong)
+			huma.Validate(api.OpenAPI().Components.Schemas, one, at, huma.ModeWriteToServer, "", &wrong)
 			if len(wrong.Errors) > 0 {
 				what := "it is empty: leave it out or give a value"
 				detail := &huma.ErrorDetail{Location: "query." + p.Name, Message: what, Value: ""}

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,25 +169,34 @@ func (u User) mode(field, asked string) (string, error) {
 	return asked, nil
 }
 
-// A listRequest selects sessions of the user. Query and Parent can be combined.
+// A listRequest selects sessions of the user. All conditions hold together.
 type listRequest struct {
-	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"500"`
-	Query  string `query:"q" maxLength:"1000" doc:"Only sessions with a message or a title that contains all of these words."`
-	Parent string `query:"parent" maxLength:"255" doc:"The children of this session. Default: the sessions without a parent."`
+	Limit  int      `query:"limit" default:"50" minimum:"1" maximum:"500"`
+	Query  string   `query:"q" maxLength:"1000" doc:"Only sessions with a message or a title that contains all of these words."`
+	Parent string   `query:"parent" maxLength:"255" doc:"The children of this session. Default: the sessions without a parent."`
+	Status []string `query:"status,explode" maxItems:"6" enum:"idle,running,waiting,finished,failed,stopped" doc:"Only sessions with this status, or one of these."`
+	After  string   `query:"after" pattern:"^[0-9]{1,18}(\\.[^\\s]{1,255})?$" maxLength:"300" doc:"Only what follows the page of the list that had this as next."`
+}
+
+// A listSession is a response with a page of sessions.
+type listSession struct {
+	Body struct {
+		Items []Session `json:"items"`
+		Next  string    `json:"next,omitempty" doc:"The next page: after=NEXT. None: this is the last one."`
+	}
 }
 
 // list returns the sessions of the user, or the children of one of them, the
 // most recently updated first; for a search, the best match first. Views in
 // lists have no answer, which may be long.
-func (s *Server) list(ctx context.Context, in *listRequest) (*list[Session], error) {
-	hits, err := s.hits(ctx, in.Query, journal.ListOptions{
-		Limit: in.Limit, Owner: userOf(ctx).Name, Roots: in.Parent == "", Parent: in.Parent,
-	})
-	if err != nil {
-		return nil, err
-	}
-	var all []Session
-	for _, h := range hits {
+func (s *Server) list(ctx context.Context, in *listRequest) (*listSession, error) {
+	out := new(listSession)
+	out.Body.Items = []Session{}
+	last := ""
+	for h, err := range s.found(ctx, in) {
+		if err != nil {
+			return nil, err
+		}
 		v, err := s.view(ctx, h.SessionInfo)
 		if errors.Is(err, openmanus.ErrNoSession) {
 			continue // deleted since it was listed
@@ -192,27 +204,76 @@ func (s *Server) list(ctx context.Context, in *listRequest) (*list[Session], err
 		if err != nil {
 			return nil, err
 		}
+		if len(in.Status) > 0 && !slices.Contains(in.Status, v.Status) {
+			if !goesOn(v.Status) {
+				s.markIdle(v.ID, v.Events) // so that the next list of what is open need not read it
+			}
+			continue
+		}
+		if len(out.Body.Items) == in.Limit {
+			out.Body.Next = last
+			break
+		}
 		if v.Answer, v.Proposal = "", ""; h.Seq > 0 {
 			v.Found = &Found{h.Seq, h.Snippet}
 		}
-		all = append(all, v)
+		out.Body.Items, last = append(out.Body.Items, v), h.next
 	}
-	return listOf(all), nil
+	return out, nil
 }
 
-// hits searches sessions, or lists them if there is no query.
-func (s *Server) hits(ctx context.Context, query string, opts journal.ListOptions) ([]journal.Hit, error) {
-	if query != "" {
-		return s.Store.Search(ctx, query, opts)
+// goesOn reports whether a session of this status goes on, perhaps after an answer.
+func goesOn(status string) bool {
+	return status == string(openmanus.Running) || status == string(openmanus.Waiting)
+}
+
+// A listedSession is a session on its way into a list.
+type listedSession struct {
+	journal.Hit
+	next string // the cursor of what follows it
+}
+
+// found yields the sessions that a request may mean, from where its page begins. Cursors
+// are the number of hits before, for a search, and else the place of a session:
+// MICROSECONDS.ID.
+func (s *Server) found(ctx context.Context, in *listRequest) iter.Seq2[listedSession, error] {
+	opts := journal.ListOptions{Owner: userOf(ctx).Name, Roots: in.Parent == "", Parent: in.Parent}
+	if len(in.Status) == 0 {
+		opts.Limit = in.Limit + 1 // the last of which says that there is a next page
 	}
-	var all []journal.Hit
-	for info, err := range s.Store.Sessions(ctx, opts) {
-		if err != nil {
-			return nil, err
+	first, id, placed := strings.Cut(in.After, ".")
+	n, _ := strconv.ParseInt(cmp.Or(first, "0"), 10, 64) // of digits, as the pattern wants
+	return func(yield func(listedSession, error) bool) {
+		switch {
+		case in.After != "" && placed == (in.Query != ""):
+			yield(listedSession{}, &FieldError{"query.after", errors.New("it is of another list: give what the page before had as next")})
+			return
+		case in.Query != "":
+			if opts.Limit > 0 {
+				opts.Limit += int(n)
+			}
+			hits, err := s.Store.Search(ctx, in.Query, opts)
+			if err != nil {
+				yield(listedSession{}, err)
+				return
+			}
+			for i, h := range hits[min(int(n), len(hits)):] {
+				if !yield(listedSession{h, strconv.FormatInt(n+int64(i)+1, 10)}, nil) {
+					return
+				}
+			}
+			return
+		case placed:
+			opts.After = journal.Place{Updated: time.UnixMicro(n).UTC(), ID: id}
 		}
-		all = append(all, journal.Hit{SessionInfo: info})
+		opts.Open = len(in.Status) > 0 && !slices.ContainsFunc(in.Status, func(status string) bool { return !goesOn(status) })
+		for info, err := range s.Store.Sessions(ctx, opts) {
+			at := strconv.FormatInt(info.Updated.UnixMicro(), 10) + "." + info.ID
+			if !yield(listedSession{journal.Hit{SessionInfo: info}, at}, err) || err != nil {
+				return
+			}
+		}
 	}
-	return all, nil
 }
 
 // A readRequest asks for a session, perhaps after it has stopped. Wait is in

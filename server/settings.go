@@ -65,8 +65,10 @@ type ModelSetting struct {
 // A ProviderSetting is a provider of models.
 type ProviderSetting struct {
 	Name      string `json:"name"`
+	Title     string `json:"title" doc:"What people call it."`
 	Suggested string `json:"suggested,omitempty" doc:"A model to begin with."`
 	NeedsKey  bool   `json:"needs_key"`
+	KeyPage   string `json:"key_page,omitempty" doc:"The address of the page on which a key is made."`
 	KeyFrom   string `json:"key_from,omitempty" doc:"The variable of the environment that has a key for it."`
 	Default   bool   `json:"default,omitempty"`
 }

@@ -140,12 +140,18 @@ SELECT {info} FROM sessions WHERE name = ?
 (?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2) AND (?3 <> 1 OR parent = '') AND (?4 = '' OR owner = ?4)
 	AND (?3 = 2) = (flow = '@schedule')
 
+-- ?6 is 1 for sessions that may run (under_way) or wait: after events of these types no
+-- call waits. ?7 and ?8 are the place in the list after which they come, or 0 and ''.
+-- name: listed
+{selected} AND (?6 = 0 OR under_way = 1 OR last NOT IN ('opened', 'model_said', 'model_failed', 'ended', 'stopped', 'interrupted')) AND (?7 = 0 OR updated < ?7 OR
+	updated = ?7 AND id < coalesce((SELECT id FROM sessions WHERE name = ?8), 9223372036854775807))
+
 -- name: sessions
-SELECT {info} FROM sessions WHERE {selected} ORDER BY updated DESC, id DESC LIMIT ?5
+SELECT {info} FROM sessions WHERE {listed} ORDER BY updated DESC, id DESC LIMIT ?5
 
 -- A query of its own, because it uses the index sessions_under_way.
 -- name: sessions_under_way
-SELECT {info} FROM sessions WHERE under_way = 1 AND {selected} ORDER BY updated DESC, id DESC LIMIT ?5
+SELECT {info} FROM sessions WHERE under_way = 1 AND {listed} ORDER BY updated DESC, id DESC LIMIT ?5
 
 -- name: find
 SELECT {info} FROM sessions WHERE substr(name, 1, length(?1)) = ?1

@@ -26,7 +26,8 @@ func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[
 		if opts.UnderWay {
 			query = "sessions_under_way"
 		}
-		all, err := db.infos(ctx, query, opts.Workspace, opts.Parent, kindsOf(opts), opts.Owner, limit)
+		all, err := db.infos(ctx, query, opts.Workspace, opts.Parent, kindsOf(opts), opts.Owner, limit,
+			opts.Open, placeOf(opts), opts.After.ID)
 		if err != nil {
 			yield(journal.SessionInfo{}, err)
 			return
@@ -48,6 +49,14 @@ func kindsOf(opts journal.ListOptions) int {
 		return 1
 	}
 	return 0
+}
+
+// placeOf returns the argument ?7 of the query "listed".
+func placeOf(opts journal.ListOptions) int64 {
+	if opts.After == (journal.Place{}) {
+		return 0
+	}
+	return opts.After.Updated.UnixMicro()
 }
 
 // MarkIdle implements [journal.IdleMarker]. It does nothing if the session has more events

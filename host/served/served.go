@@ -70,6 +70,9 @@ func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spe
 	} else if err = h.MayChoose(n.Model); err == nil {
 		spec, err = h.SpecWith(n.Model)
 	}
+	if errors.Is(err, config.ErrNoModel) {
+		err = errNoModel
+	}
 	if err != nil {
 		return spec, &server.FieldError{Field: "model", Err: err}
 	}
@@ -105,6 +108,10 @@ func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spe
 	spec.Limits = n.Limits.Or(spec.Limits)
 	return spec, nil
 }
+
+// errNoModel is [config.ErrNoModel] for users, to whom the files and the environment of
+// the server mean nothing.
+var errNoModel = fmt.Errorf("%w yet: set one up on the page, or run openmanus setup", config.ErrNoModel)
 
 // evaluation checks the settings of an evaluation, and fills in the defaults: as many
 // attempts as there are models or hints, or three. Its errors name the field.

@@ -164,7 +164,7 @@ func (h Host) providers() []server.ProviderSetting {
 		if p.Script || p.BaseURL == "" && !p.Local {
 			continue
 		}
-		v := server.ProviderSetting{Name: p.Name, Suggested: cmp.Or(p.Suggested, p.DefaultModel), NeedsKey: !p.Local, Default: p.Name == all.Default().Name}
+		v := server.ProviderSetting{Name: p.Name, Title: cmp.Or(p.Title, p.Name), KeyPage: p.KeyPage, Suggested: cmp.Or(p.Suggested, p.DefaultModel), NeedsKey: !p.Local, Default: p.Name == all.Default().Name}
 		for _, name := range p.KeyVars {
 			if v.KeyFrom == "" && config.KeyIn(h.Lookup, name) != "" {
 				v.KeyFrom = name

@@ -190,6 +190,18 @@ func listed(t testing.TB, open Opener) {
 	for range db.Sessions(t.Context(), journal.ListOptions{}) {
 		break // may be left, and the store goes on
 	}
+	add(t, db, "c", openmanus.Ended{Turn: 1, Status: openmanus.Finished})
+	for _, want := range []string{"c a b.1 b", "a b.1 b"} { // until it is known that nothing is left to do in c
+		if got := strings.Join(list(t, db, journal.ListOptions{Open: true}), " "); got != want {
+			t.Errorf("open are %q, want %q", got, want)
+		}
+		for _, id := range []string{"c", "a"} { // a may still wait, even if nothing is to be done now
+			if err := db.MarkIdle(t.Context(), id, session(t, db, id).Events); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	pages(t, db)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for info, err := range db.Sessions(ctx, journal.ListOptions{}) {
@@ -199,6 +211,34 @@ func listed(t testing.TB, open Opener) {
 	}
 	if _, err := db.Session(t.Context(), "nobody"); !errors.Is(err, openmanus.ErrNoSession) {
 		t.Errorf("a session that is not there: %v", err)
+	}
+}
+
+// pages reads the list page by page while it changes: nothing is left out.
+func pages(t testing.TB, db indexer) {
+	t.Helper()
+	at := func(id string) journal.Place { return journal.Place{Updated: session(t, db, id).Updated, ID: id} }
+	var got []string
+	var after journal.Place
+	for range 3 {
+		for _, id := range list(t, db, journal.ListOptions{Limit: 2, After: after}) {
+			got, after = append(got, id), at(id)
+		}
+	}
+	if strings.Join(got, " ") != "c a b.1 b" {
+		t.Errorf("pages of two have %q", got)
+	}
+	after = at("a")
+	add(t, db, "a", openmanus.Noted{ID: "2"})
+	if got := strings.Join(list(t, db, journal.ListOptions{After: after}), " "); got != "b.1 b" {
+		t.Errorf("after a session that was updated since there are %q", got)
+	}
+	after = at("c")
+	if err := db.Delete(t.Context(), "c"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(list(t, db, journal.ListOptions{After: after, Roots: true}), " "); got != "b" {
+		t.Errorf("after a session that is gone there are %q", got)
 	}
 }
 

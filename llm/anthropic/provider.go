@@ -11,7 +11,9 @@ const tokenVar = "ANTHROPIC_AUTH_TOKEN"
 // Provider describes Anthropic.
 func Provider() *provider.Provider {
 	return &provider.Provider{
-		Name: "anthropic",
+		Name:    "anthropic",
+		Title:   "Anthropic",
+		KeyPage: "https://console.anthropic.com/settings/keys",
 
 		Suggested: "claude-sonnet-4-5",
 		BaseURL:   DefaultURL,

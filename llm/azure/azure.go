@@ -20,6 +20,7 @@ import (
 func Provider() *provider.Provider {
 	return &provider.Provider{
 		Name:      "azure",
+		Title:     "Azure OpenAI",
 		TraceName: "azure.ai.openai",
 		Types:     []string{"azure"},
 		Hosts: []string{"*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com",

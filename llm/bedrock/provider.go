@@ -15,6 +15,7 @@ import (
 func Provider() *provider.Provider {
 	return &provider.Provider{
 		Name:      "bedrock",
+		Title:     "Amazon Bedrock",
 		TraceName: "aws.bedrock",
 		Types:     []string{"aws", "bedrock"},
 		Hosts: []string{"bedrock-runtime.*.amazonaws.com", "bedrock-runtime-fips.*.amazonaws.com",

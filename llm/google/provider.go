@@ -11,6 +11,8 @@ import (
 func Provider() *provider.Provider {
 	return &provider.Provider{
 		Name:      "google",
+		Title:     "Google Gemini",
+		KeyPage:   "https://aistudio.google.com/apikey",
 		Suggested: "gemini-2.5-flash",
 		TraceName: "gcp.gemini",
 		BaseURL:   DefaultURL,

@@ -22,6 +22,7 @@ const window = 32768
 func Provider() *provider.Provider {
 	return &provider.Provider{
 		Name:       "ollama",
+		Title:      "Ollama",
 		Types:      []string{"ollama"},
 		Local:      true,
 		BaseURL:    DefaultURL + "/v1",

@@ -9,6 +9,8 @@ import (
 func Provider() *provider.Provider {
 	return &provider.Provider{
 		Name:         "openai",
+		Title:        "OpenAI",
+		KeyPage:      "https://platform.openai.com/api-keys",
 		DefaultModel: "gpt-5-mini",
 		BaseURL:      DefaultURL,
 		BaseVars:     []string{"OPENAI_BASE_URL"},

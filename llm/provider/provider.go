@@ -25,6 +25,8 @@ type Provider struct {
 	// Name stands before the slash of a model's name: NAME/MODEL. Journals
 	// record it, so it never changes.
 	Name string
+	// Title is what people call the service; "": Name.
+	Title string
 	// TraceName is the provider's gen_ai.provider.name in the conventions of
 	// OpenTelemetry; "": Name.
 	TraceName string
@@ -82,6 +84,8 @@ type Provider struct {
 	// SecretVars are environment variables that hold other secrets of the
 	// provider. They are never sent, only kept out of journals.
 	SecretVars []string
+	// KeyPage is the page of the service on which a customer makes a key.
+	KeyPage string
 	// KeyPrefixes are the beginnings of the provider's keys. A configured key
 	// that begins otherwise is not sent. Nil: any key is.
 	KeyPrefixes []string

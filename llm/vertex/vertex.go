@@ -19,6 +19,7 @@ import (
 func Provider() *provider.Provider {
 	return &provider.Provider{
 		Name:      "vertex",
+		Title:     "Google Vertex AI",
 		TraceName: "gcp.vertex_ai",
 		Hosts: []string{"aiplatform.googleapis.com", "*-aiplatform.googleapis.com",
 			"aiplatform.*.rep.googleapis.com"},

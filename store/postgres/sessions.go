@@ -23,10 +23,19 @@ const selected = `(@workspace = '' OR workspace = @workspace) AND (@parent = '' 
 	AND (NOT @roots OR parent = '') AND (@owner = '' OR owner = @owner) AND (NOT @under_way OR under_way)
 	AND @schedules = (flow = '@schedule')`
 
+// listed is selected, and the conditions that hold for lists alone. A session may run if it
+// is under way, and may wait unless its last event is of a type after which no call waits.
+const listed = selected + ` AND (NOT @open OR under_way OR last NOT IN ('opened', 'model_said', 'model_failed', 'ended', 'stopped', 'interrupted')) AND (@after::bigint = 0 OR minute <= @after / 60000000 AND
+	(updated < @after OR updated = @after AND id < coalesce((SELECT id FROM sessions WHERE name = @after_name), 9223372036854775807)))`
+
 func arguments(opts journal.ListOptions) pgx.NamedArgs {
 	a := pgx.NamedArgs{
 		"workspace": text(opts.Workspace), "parent": text(opts.Parent), "roots": opts.Roots, "owner": text(opts.Owner),
 		"under_way": opts.UnderWay, "schedules": opts.Schedules, "limit": nil,
+		"open": opts.Open, "after": int64(0), "after_name": text(opts.After.ID),
+	}
+	if opts.After != (journal.Place{}) {
+		a["after"] = opts.After.Updated.UnixMicro()
 	}
 	if opts.Limit > 0 {
 		a["limit"] = opts.Limit
@@ -38,7 +47,7 @@ func arguments(opts journal.ListOptions) pgx.NamedArgs {
 // that a slow caller holds no connection.
 func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[journal.SessionInfo, error] {
 	return func(yield func(journal.SessionInfo, error) bool) {
-		all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE "+selected+" ORDER BY minute DESC, updated DESC, id DESC LIMIT @limit", arguments(opts))
+		all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE "+listed+" ORDER BY minute DESC, updated DESC, id DESC LIMIT @limit", arguments(opts))
 		if err != nil {
 			yield(journal.SessionInfo{}, err)
 			return

@@ -1470,6 +1470,8 @@ export interface components {
         };
         ListSessionBody: {
             items: components["schemas"]["Session"][] | null;
+            /** @description The next page: after=NEXT. None: this is the last one. */
+            next?: string;
         };
         ListToolInfoBody: {
             items: components["schemas"]["ToolInfo"][] | null;
@@ -1621,10 +1623,14 @@ export interface components {
             default?: boolean;
             /** @description The variable of the environment that has a key for it. */
             key_from?: string;
+            /** @description The address of the page on which a key is made. */
+            key_page?: string;
             name: string;
             needs_key: boolean;
             /** @description A model to begin with. */
             suggested?: string;
+            /** @description What people call it. */
+            title: string;
         };
         PruneRequest: {
             /** @description Only say what would be deleted. */
@@ -2734,6 +2740,10 @@ export interface operations {
                 q?: string;
                 /** @description The children of this session. Default: the sessions without a parent. */
                 parent?: string;
+                /** @description Only sessions with this status, or one of these. */
+                status?: ("idle" | "running" | "waiting" | "finished" | "failed" | "stopped")[] | null;
+                /** @description Only what follows the page of the list that had this as next. */
+                after?: string;
             };
             header?: never;
             path?: never;
@@ -3178,6 +3188,8 @@ export interface operations {
                 inline?: boolean;
                 /** @description Serve an HTML page as one, for a frame of the server's own page. It reaches nothing: no other file, no network, no cookie. With scripts, its own scripts run there. */
                 frame?: "still" | "scripts";
+                /** @description Without effect: a page that gives another value loads the file anew. */
+                v?: string;
             };
             header?: {
                 /** @description Sent by browsers: only a frame gets a page. */
@@ -3222,6 +3234,8 @@ export interface operations {
                 inline?: boolean;
                 /** @description Serve an HTML page as one, for a frame of the server's own page. It reaches nothing: no other file, no network, no cookie. With scripts, its own scripts run there. */
                 frame?: "still" | "scripts";
+                /** @description Without effect: a page that gives another value loads the file anew. */
+                v?: string;
             };
             header?: {
                 /** @description Sent by browsers: only a frame gets a page. */
@@ -3464,6 +3478,8 @@ export interface operations {
                 inline?: boolean;
                 /** @description Serve an HTML page as one, for a frame of the server's own page. It reaches nothing: no other file, no network, no cookie. With scripts, its own scripts run there. */
                 frame?: "still" | "scripts";
+                /** @description Without effect: a page that gives another value loads the file anew. */
+                v?: string;
                 /** @description As of this event. Default: the last. */
                 at?: number;
             };
