@@ -85,7 +85,7 @@ func (v *visualization) write(ctx context.Context, f *chart.Figure, spec, file s
 	case ".svg":
 		drawn, err = f.SVG(&v.fonts)
 	default:
-		drawn, err = f.HTML()
+		drawn, err = f.HTML(&v.fonts)
 	}
 	if err != nil {
 		return err

@@ -1,15 +1,18 @@
 // figure.js draws the specification of a chart with Apache ECharts 6.
 //
-// drawChart(id, chart) draws into the element with that id and follows its
-// width. chartOption(chart) returns the option that it sets, and is what the
-// tests look at. A chart is what Figure.ScriptData in html.go writes: the
-// figure, and what it leaves to Go (colours, the ends of axes).
+// drawChart(id, chart) draws into the element with that id, in place of what
+// is in it, and follows its width. chartOption(chart) returns the option that
+// it sets, and is what the tests look at. A chart is what Figure.ScriptData in
+// html.go writes: the figure, and what it leaves to Go (colours, the ends of
+// axes).
 "use strict";
 
 const [TEXT, , TIME] = [0, 1, 2]; // data.Kind
 
 function drawChart(id, chart) {
-  const view = echarts.init(document.getElementById(id), null, { renderer: "canvas" });
+  const place = document.getElementById(id);
+  place.replaceChildren(); // the drawing for pages without scripts
+  const view = echarts.init(place, null, { renderer: "canvas" });
   view.setOption(chartOption(chart));
   addEventListener("resize", () => view.resize());
 }

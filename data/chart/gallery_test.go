@@ -186,7 +186,7 @@ func TestSpecificationIsWhole(t *testing.T) {
 func TestHTMLIsWholeInItself(t *testing.T) {
 	f := figure(t, "cities.csv", Request{Kind: "bar", Title: `</script><script>alert(1)</script>`})
 	f.X.Labels[0] = `</script><img src=x onerror=alert(2)>`
-	page, err := f.HTML()
+	page, err := f.HTML(new(Fonts))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,6 +198,11 @@ func TestHTMLIsWholeInItself(t *testing.T) {
 	for _, bad := range []string{"src=\"", "href=", "http://", "https://", "<script>alert", "</script><img", "@import"} {
 		if strings.Contains(rest, bad) {
 			t.Errorf("the page has %q:\n%s", bad, rest)
+		}
+	}
+	for _, want := range []string{`<div id="chart" role="img" aria-label="&lt;/script`, "<svg ", "&lt;/script&gt;&lt;img"} { // what is seen without scripts
+		if !strings.Contains(rest, want) {
+			t.Errorf("the page lacks %q:\n%s", want, rest)
 		}
 	}
 }

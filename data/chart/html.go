@@ -106,10 +106,22 @@ func (f *Figure) heatRamp() *ramp {
 	return r
 }
 
+// Still returns the chart as an element of an HTML page: the drawing of [Figure.SVG],
+// which drawChart replaces. It is what is seen where scripts do not run.
+func (f *Figure) Still(fonts *Fonts) (string, error) {
+	svg, err := f.SVG(fonts)
+	return strings.Replace(string(svg), ` xmlns="http://www.w3.org/2000/svg"`, "", 1), err
+}
+
 // HTML returns a page with the chart and the list of its insights. Its reader
-// can point at values, zoom, and switch series off. The page loads nothing.
-func (f *Figure) HTML() ([]byte, error) {
+// can point at values, zoom, and switch series off; without scripts it has the
+// drawing. The page loads nothing.
+func (f *Figure) HTML(fonts *Fonts) ([]byte, error) {
 	script, err := Script()
+	if err != nil {
+		return nil, err
+	}
+	still, err := f.Still(fonts)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +145,7 @@ func (f *Figure) HTML() ([]byte, error) {
 		"{lang}", html.EscapeString(cmp.Or(f.Lang, "en")),
 		"{title}", html.EscapeString(f.Title),
 		"{height}", strconv.FormatFloat(height, 'g', -1, 64),
+		"{still}", still,
 		"{note}", note.String(),
 		"{insights}", insights.String(),
 		"{script}", script,

@@ -2,9 +2,10 @@
 // everything it shows, and a PDF where a Chromium is installed.
 //
 // An image whose file is a chart of package chart becomes that chart: an
-// interactive one on the screen, a drawing on paper. An image whose file is a
-// table (CSV, XLSX, Parquet, …) becomes a table. The Markdown is untrusted:
-// raw HTML in it is left out, and the page loads nothing from anywhere.
+// interactive one on a screen, a drawing on paper and where scripts do not run.
+// An image whose file is a table (CSV, XLSX, Parquet, …) becomes a table. The
+// Markdown is untrusted: raw HTML in it is left out, and the page loads nothing
+// from anywhere.
 //
 // [Make] builds the pages, [PDF] prints one.
 package report
@@ -46,7 +47,7 @@ type Options struct {
 
 // A Page is a report in its two forms.
 type Page struct {
-	HTML  []byte   // for the screen, with interactive charts
+	HTML  []byte   // for a screen, with charts that are interactive where scripts run
 	Print []byte   // for [PDF]: the same with drawings, and without any script
 	Notes []string // the images that could not be shown, with the reasons
 	Shown int      // how many charts, pictures and tables it has

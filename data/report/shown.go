@@ -39,8 +39,8 @@ type builder struct {
 // picture, or the reason why there is none.
 type shown struct {
 	chart   *chart.Figure
-	svg     []byte // the chart on paper
-	script  string // the chart on the screen
+	still   string // the chart on paper, and on a screen without scripts
+	script  string // the chart on a screen
 	table   *data.Table
 	mime    string
 	picture []byte
@@ -99,12 +99,12 @@ func (b *builder) figure(address, caption string) string {
 	body := ""
 	switch {
 	case s.chart != nil && b.print:
-		body = string(s.svg)
+		body = s.still
 	case s.chart != nil:
 		id := fmt.Sprintf("chart-%d", len(b.charts)+1)
 		b.charts = append(b.charts, fmt.Sprintf("drawChart(%q, %s);", id, s.script))
-		body = fmt.Sprintf(`<div class="chart" id="%s" role="img" aria-label="%s"></div>`,
-			id, html.EscapeString(s.chart.Title))
+		body = fmt.Sprintf(`<div class="chart" id="%s" role="img" aria-label="%s">%s</div>`,
+			id, html.EscapeString(s.chart.Title), s.still)
 	case s.table != nil:
 		body = table(s.table)
 	default:
@@ -156,7 +156,7 @@ func (b *builder) chart(spec []byte) *shown {
 		return &shown{err: err}
 	}
 	s := &shown{chart: f}
-	if s.svg, s.err = f.SVG(&b.fonts); s.err == nil {
+	if s.still, s.err = f.Still(&b.fonts); s.err == nil {
 		s.script, s.err = f.ScriptData()
 	}
 	return s
