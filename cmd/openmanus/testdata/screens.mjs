@@ -3,14 +3,17 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { accessible, browser, fits, link, newPage, over, picture, pictures } from "./visit.mjs";
+import { drawn, reachable, sizes } from "./reach.mjs";
 
 const home = process.env.SCREENS_HOME;
-const desktop = { width: 1440, height: 900 };
-const phone = { width: 390, height: 844 };
+const { desktop, laptop, phone } = sizes;
 const wide = { width: 2560, height: 1440 };
 
 const page = await newPage(link);
 await page.setViewportSize(desktop);
+
+// With SCREENS=all, what can be reached is looked at in every size and theme, and else in a part of them.
+const whole = process.env.SCREENS === "all";
 
 /** Looks at what is on the screen in every form that it has; kept says of which a picture is kept, beside the usual one. */
 async function see(name, ...kept) {
@@ -19,15 +22,25 @@ async function see(name, ...kept) {
     if (kept.includes(which)) await picture(page, `${name}-${which}`);
     await accessible(page, `${name}, ${which}`);
     await fits(page, `${name}, ${which}`);
+    if (which !== "wide") await reachable(page, `${name}, ${which}`);
   };
   if (!kept.includes("nothing")) await picture(page, name);
   await accessible(page, name);
+  await drawn(page, name);
   await form("wide", wide);
   await form("phone", phone);
+  await page.setViewportSize(laptop);
+  await reachable(page, name + ", laptop");
   await page.setViewportSize(desktop);
   const [theme, language] = await page.locator(".rail-foot button").all();
   await turn(theme);
   if (kept.includes("dark")) await picture(page, name + "-dark");
+  for (const [which, size] of Object.entries(whole ? sizes : {})) {
+    await page.setViewportSize(size);
+    await reachable(page, `${name}, ${which}, dark`);
+  }
+  await page.setViewportSize(desktop);
+  if (whole) await reachable(page, name);
   await turn(language);
   await form("dark and Chinese", desktop);
   await turn(theme);

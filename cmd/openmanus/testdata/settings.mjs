@@ -1,11 +1,47 @@
 // A person begins without any model: they set one up in the page, look at the settings and use it.
 import assert from "node:assert/strict";
 import { accessible, link, newPage, over, wrong } from "./visit.mjs";
+import { reachable, sizes } from "./reach.mjs";
 
 const { MODEL_URL: model, MODEL_KEY: key } = process.env;
 const page = await newPage(link);
 await page.getByRole("heading", { name: "Which model should do the work?" }).waitFor();
 const form = page.locator("form.setup");
+/** Every size and theme shows all of it. */
+async function see(what) {
+  for (const [which, size] of Object.entries(sizes)) {
+    await page.setViewportSize(size);
+    await reachable(page, `${what}, ${which}`);
+    await page.evaluate(() => (document.documentElement.dataset.theme = "dark"));
+    await reachable(page, `${what}, ${which}, dark`);
+    await page.evaluate(() => (document.documentElement.dataset.theme = "light"));
+  }
+  await page.setViewportSize(sizes.laptop);
+}
+await see("first run");
+
+// A task that is sent anyway leads here, in one plain sentence.
+await page.getByRole("textbox", { name: "What do you want done?" }).fill("Say hello");
+await page.keyboard.press("Control+Enter");
+const said = page.locator("#first-run > [role=alert]");
+await said.waitFor();
+assert.match(await said.innerText(), /^[^\n/\[]{10,90}$/);
+await page.waitForFunction(() => document.querySelector("form.setup").contains(document.activeElement));
+await see("a task without a model");
+await page.getByRole("textbox", { name: "What do you want done?" }).fill("");
+wrong.splice(0, wrong.length, ...wrong.filter((w) => !/422/.test(w)));
+
+// Providers are called as people call them, each with the place where a key is made.
+const titles = await form.getByLabel("Provider").locator("option").allInnerTexts();
+for (const title of ["OpenAI", "Anthropic", "Google Gemini", "Ollama", "Another address"]) assert.ok(titles.includes(title), `${title} is not among ${titles}`);
+for (const [title, host] of [["OpenAI", "platform.openai.com"], ["Anthropic", "console.anthropic.com"], ["Google Gemini", "aistudio.google.com"]]) {
+  await form.getByLabel("Provider").selectOption({ label: title });
+  const where = form.getByRole("link", { name: "Get a key" });
+  assert.equal(new URL(await where.getAttribute("href")).host, host);
+  assert.equal(await where.getAttribute("rel"), "noreferrer");
+}
+await page.getByText("openmanus demo").waitFor();
+
 await form.getByLabel("Provider").selectOption({ label: "Another address" });
 await form.getByRole("textbox", { name: "Address" }).fill(model);
 await form.getByLabel("Key", { exact: true }).fill("a-wrong-key-0123456789");
@@ -15,6 +51,7 @@ await form.getByRole("button", { name: "Try it and save" }).click();
 const alert = form.getByRole("alert");
 await alert.waitFor();
 assert.doesNotMatch(await alert.innerText(), /a-wrong-key/);
+await see("a wrong key");
 await form.getByLabel("Key", { exact: true }).fill(key);
 await form.getByRole("button", { name: "Try it and save" }).click();
 await form.waitFor({ state: "detached" });
@@ -114,6 +151,13 @@ await accessible(page, "a schedule with its history");
 await due.getByRole("button", { name: "Remove morning" }).click();
 await due.getByRole("button", { name: "Really remove morning" }).click();
 await due.waitFor({ state: "detached" });
+await see("settings");
+await page.evaluate(() => (location.hash = "#/"));
+await page.getByRole("heading", { name: "What do you want done?" }).waitFor();
+await page.evaluate(() => (location.hash = "#/settings"));
+await page.locator("#set-storage").waitFor();
+await page.keyboard.press("End");
+await page.waitForFunction(() => document.querySelector("main").scrollTop > 300);
 const storage = page.locator("#set-storage");
 await storage.getByRole("button", { name: "What can go?" }).click();
 await storage.getByText("There is nothing to delete.").waitFor();

@@ -24,7 +24,7 @@ export const wrong = [];
 
 // Of what fails, the pages are kept as they were then.
 process.on("uncaughtException", async (e) => {
-  console.error(e);
+  console.error(e, wrong);
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "page-"));
   for (const [i, p] of context.pages().entries()) await p.screenshot({ path: path.join(dir, i + ".png") }).catch(() => {});
   console.error("pictures of the pages: " + dir);
@@ -38,8 +38,24 @@ export async function newPage(url) {
   page.on("console", (m) => m.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|ERR_NETWORK|503|Failed to load resource/.test(m.text()) && wrong.push(m.text()));
   // Nothing is asked of anybody but the server.
   page.on("request", (r) => new URL(r.url()).host !== new URL(link).host && !/^(data|blob|about):/.test(r.url()) && wrong.push("request: " + r.url()));
+  page.on("request", asks);
+  page.on("response", (r) => r.status() >= 400 && /^(image|document|script|stylesheet|font)$/.test(r.request().resourceType()) && wrong.push(`${r.status()} for the ${r.request().resourceType()} ${r.url()}`));
   if (url) await page.goto(url);
   return page;
+}
+
+const paths = JSON.parse(fs.readFileSync(new URL("../../../docs/openapi.json", import.meta.url), "utf8")).paths;
+
+/** What the page asks of the API is described there: the way, and each parameter. */
+function asks(request) {
+  const url = new URL(request.url());
+  if (!url.pathname.startsWith("/api/")) return;
+  const segments = url.pathname.split("/");
+  const fits = (path) => path.split("/").length === segments.length && path.split("/").every((s, i) => s === segments[i] || (s.startsWith("{") && segments[i]));
+  const fixed = (path) => path.split("/").filter((s) => !s.startsWith("{")).length;
+  const path = Object.keys(paths).filter(fits).sort((a, b) => fixed(b) - fixed(a))[0];
+  const known = (paths[path]?.[request.method().toLowerCase()]?.parameters ?? []).filter((p) => p.in === "query").map((p) => p.name);
+  for (const name of new Set(url.searchParams.keys())) if (!known.includes(name)) wrong.push(`request: ${request.method()} ${path ?? url.pathname} has no parameter ${name}`);
 }
 
 export async function picture(page, name) {

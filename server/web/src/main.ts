@@ -1,15 +1,6 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
-import "./css/tokens.css";
-import "./css/base.css";
-import "./css/shell.css";
-import "./css/talk.css";
-import "./css/start.css";
-import "./css/computer.css";
-import "./css/pc.css";
-import "./css/settings.css";
-import "./css/narrow.css";
-import "./css/public.css";
+import "./css/page.css";
 import { install } from "./lib/device";
 
 const target = document.getElementById("app")!;

@@ -70,10 +70,26 @@ export function refusal(status: number, detail: string): string {
   return t(word ? `refused_${word}` : "refused_other", { detail });
 }
 
+/** Which sessions are listed. */
+export interface Filter {
+  q?: string;
+  status?: Status[]; // one of these
+  after?: string; // the next of the page before
+}
+
+/** A page of a list, and the cursor of the next one. */
+export interface Page {
+  items: Session[];
+  next?: string;
+}
+
+const queryOf = (f: Filter) =>
+  [f.q && "q=" + encodeURIComponent(f.q), ...(f.status ?? []).map((s) => "status=" + s), f.after && "after=" + encodeURIComponent(f.after)].filter(Boolean).map((p) => "&" + p).join("");
+
 const at = (id: string) => "/sessions/" + encodeURIComponent(id);
 
 export const api = {
-  sessions: (q: string, limit = 100) => call<{ items: Session[] }>("GET", `/sessions?limit=${limit}` + (q ? "&q=" + encodeURIComponent(q) : "")).then((r) => r.items),
+  sessions: (f: Filter, limit = 100) => call<Page>("GET", `/sessions?limit=${limit}` + queryOf(f)),
   below: (id: string) => call<{ items: Session[] }>("GET", "/sessions?limit=500&parent=" + encodeURIComponent(id)).then((r) => r.items.reverse()),
   session: (id: string) => call<Session>("GET", at(id)),
   log: (id: string, after: number, limit: number) => call<{ items: Event[] }>("GET", `${at(id)}/log?after=${after}&limit=${limit}`).then((r) => r.items),

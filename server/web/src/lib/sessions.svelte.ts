@@ -25,6 +25,23 @@ export function groups(all: Session[], now: Date): Group[] {
   return order.filter((o) => found.has(o)).map((title, i) => ({ title, old: order.indexOf(title) > 2 || i > 4, items: found.get(title)! }));
 }
 
+/** Sessions that may be of any age: those that run or wait for the person. */
+async function underWay(): Promise<Session[]> {
+  const all: Session[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await api.sessions({ status: ["running", "waiting"], after }, 200);
+    all.push(...page.items);
+    if (!page.next) return all;
+    after = page.next;
+  }
+}
+
+/** The sessions of both lists, each once, the most recently updated first. */
+export function merged(a: Session[], b: Session[]): Session[] {
+  const known = new Set(a.map((s) => s.id));
+  return [...a, ...b.filter((s) => !known.has(s.id))].sort((x, y) => y.updated.localeCompare(x.updated));
+}
+
 /** A session in which nothing was said: not worth a line. */
 const blank = (s: Session) => s.status === "idle" && !s.title;
 
@@ -53,7 +70,11 @@ class Sessions {
     this.#reading = true;
     this.#due = false;
     try {
-      this.all = (await api.sessions("", 60)).filter((s) => !blank(s));
+      const open = underWay();
+      open.catch(() => undefined); // told below
+      const newest = (await api.sessions({}, 60)).items;
+      if (!this.known) this.all = newest.filter((s) => !blank(s)); // what is old comes when it comes
+      this.all = merged(newest, await open).filter((s) => !blank(s));
       this.known = true;
       this.error = "";
     } catch (e) {

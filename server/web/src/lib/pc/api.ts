@@ -6,9 +6,9 @@ import type { Schemas } from "../types";
 /** Where a session is in the API. */
 export const at = (id: string) => "api/v1/sessions/" + encodeURIComponent(id);
 
-/** The address of a file as it is, or as it was after an event. */
-export function fileURL(id: string, path: string, seq: number | null, inline = false): string {
-  const query = [seq === null ? "" : "at=" + seq, inline ? "inline=true" : ""].filter(Boolean).join("&");
+/** The address of a file as it is, or as it was after an event. With another version, a picture is loaded anew; the past does not change. */
+export function fileURL(id: string, path: string, seq: number | null, inline = false, version?: number): string {
+  const query = [seq === null ? "" : "at=" + seq, inline ? "inline=true" : "", seq === null && version !== undefined ? "v=" + version : ""].filter(Boolean).join("&");
   return `${at(id)}/${seq === null ? "files" : "past"}/${named(path)}${query && "?" + query}`;
 }
 

@@ -677,6 +677,9 @@ export const words = {
   mostOfIt: "Most of it, {cost}, with {model}, was",
   firstModel: "Which model should do the work?",
   firstModelAbout: "No model is configured yet. Choose one and give its key: it is tried, saved on this machine, and used from then on.",
+  getKey: "Get a key",
+  noKeyYet: "No key yet? In a terminal, {command} shows a task from start to finish. It sends nothing.",
+  modelFirst: "Choose a model first: nothing can begin before one answers.",
   askAdmin: "No model is configured yet. Ask the administrator of this server to set one up.",
 };
 

@@ -677,5 +677,8 @@ export const words: Record<Word, string> = {
   mostOfIt: "其中大部分({cost},{model})来自",
   firstModel: "由哪个模型来做？",
   firstModelAbout: "还没有配置模型。请选择一个并提供密钥：将会试用、保存在本机并开始使用。",
+  getKey: "获取密钥",
+  noKeyYet: "还没有密钥？在终端中运行 {command}，可以看到一个任务的全过程，不会发送任何内容。",
+  modelFirst: "请先选择一个模型：模型能应答后才能开始。",
   askAdmin: "还没有配置模型。请联系此服务器的管理员。",
 };
