@@ -14,22 +14,22 @@ import (
 // and together, which it lacks, a name that the service keeps for its current model or
 // one with open weights.
 var services = []struct {
-	name, key, address string
-	hosts              []string // besides that of the address
-	model              string
+	name, title, key, address string
+	hosts                     []string // besides that of the address
+	model, page               string   // page is where a key is made, if we know it
 }{
-	{"openrouter", "OPENROUTER", "https://openrouter.ai/api/v1", nil, "anthropic/claude-sonnet-4.6"},
-	{"deepseek", "DEEPSEEK", "https://api.deepseek.com/v1", nil, "deepseek-v4-flash"},
-	{"mistral", "MISTRAL", "https://api.mistral.ai/v1", nil, "mistral-medium-latest"},
-	{"groq", "GROQ", "https://api.groq.com/openai/v1", nil, "openai/gpt-oss-120b"},
-	{"xai", "XAI", "https://api.x.ai/v1", nil, "grok-4.5"},
-	{"moonshot", "MOONSHOT", "https://api.moonshot.ai/v1", []string{"api.moonshot.cn"}, "kimi-k2.7-code"},
-	{"dashscope", "DASHSCOPE", "https://dashscope.aliyuncs.com/compatible-mode/v1",
-		[]string{"dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}, "qwen-plus"},
-	{"zhipu", "ZHIPU", "https://open.bigmodel.cn/api/paas/v4", []string{"api.z.ai"}, "glm-4.7"},
-	{"together", "TOGETHER", "https://api.together.xyz/v1", []string{"api.together.ai"}, "openai/gpt-oss-120b"},
-	{"fireworks", "FIREWORKS", "https://api.fireworks.ai/inference/v1", nil, "accounts/fireworks/models/gpt-oss-120b"},
-	{"cerebras", "CEREBRAS", "https://api.cerebras.ai/v1", nil, "gpt-oss-120b"},
+	{"openrouter", "OpenRouter", "OPENROUTER", "https://openrouter.ai/api/v1", nil, "anthropic/claude-sonnet-4.6", "https://openrouter.ai/settings/keys"},
+	{"deepseek", "DeepSeek", "DEEPSEEK", "https://api.deepseek.com/v1", nil, "deepseek-v4-flash", "https://platform.deepseek.com/api_keys"},
+	{"mistral", "Mistral", "MISTRAL", "https://api.mistral.ai/v1", nil, "mistral-medium-latest", "https://console.mistral.ai/api-keys"},
+	{"groq", "Groq", "GROQ", "https://api.groq.com/openai/v1", nil, "openai/gpt-oss-120b", "https://console.groq.com/keys"},
+	{"xai", "xAI", "XAI", "https://api.x.ai/v1", nil, "grok-4.5", "https://console.x.ai"},
+	{"moonshot", "Moonshot (Kimi)", "MOONSHOT", "https://api.moonshot.ai/v1", []string{"api.moonshot.cn"}, "kimi-k2.7-code", "https://platform.moonshot.ai/console/api-keys"},
+	{"dashscope", "DashScope (Qwen)", "DASHSCOPE", "https://dashscope.aliyuncs.com/compatible-mode/v1",
+		[]string{"dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}, "qwen-plus", ""},
+	{"zhipu", "Zhipu (GLM)", "ZHIPU", "https://open.bigmodel.cn/api/paas/v4", []string{"api.z.ai"}, "glm-4.7", "https://open.bigmodel.cn/usercenter/apikeys"},
+	{"together", "Together AI", "TOGETHER", "https://api.together.xyz/v1", []string{"api.together.ai"}, "openai/gpt-oss-120b", "https://api.together.ai/settings/api-keys"},
+	{"fireworks", "Fireworks AI", "FIREWORKS", "https://api.fireworks.ai/inference/v1", nil, "accounts/fireworks/models/gpt-oss-120b", ""},
+	{"cerebras", "Cerebras", "CEREBRAS", "https://api.cerebras.ai/v1", nil, "gpt-oss-120b", "https://cloud.cerebras.ai"},
 }
 
 // Services describes the services that have a name of their own: NAME/MODEL is asked
@@ -39,6 +39,8 @@ func Services() provider.List {
 	for _, s := range services {
 		list = append(list, &provider.Provider{
 			Name:      s.name,
+			Title:     s.title,
+			KeyPage:   s.page,
 			Service:   true,
 			Suggested: s.model,
 			BaseURL:   s.address,
