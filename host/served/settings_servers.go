@@ -222,7 +222,7 @@ func (h Host) serverError(err error) error {
 func inWords(err error) string {
 	text := err.Error()
 	switch {
-	case strings.Contains(text, "executable file not found"), strings.Contains(text, "no such file or directory"):
+	case strings.Contains(text, "executable file not found"), strings.Contains(text, "is not in PATH"), strings.Contains(text, "no such file or directory"):
 		return "The program was not found. Is it installed, and in the PATH of openmanus serve? (" + text + ")"
 	case strings.Contains(text, "connection refused"):
 		return "Nothing answers at its address: the connection was refused. Is the server running?"

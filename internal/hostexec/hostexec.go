@@ -54,7 +54,7 @@ func (f Finder) Look(name string) (string, error) {
 		return name, nil
 	}
 	if name == "" || strings.ContainsAny(name, `/\`) {
-		return "", fmt.Errorf("%q is no name of a program and no absolute path: give the whole path: %w", name, exec.ErrNotFound)
+		return "", notFoundError(fmt.Sprintf("%q is no name of a program and no absolute path: give the whole path", name))
 	}
 	var passed []string
 	off := f.places()
@@ -77,11 +77,18 @@ func (f Finder) Look(name string) (string, error) {
 		passed = append(passed, fmt.Sprintf("%s is not used, because %s", path, why))
 	}
 	if len(passed) > 0 {
-		return "", fmt.Errorf("there is no program %s in a directory of PATH that only you and root can write: %s: %w",
-			name, strings.Join(passed, "; "), exec.ErrNotFound)
+		return "", notFoundError(fmt.Sprintf("the program %s is not in PATH where only you and root can write: %s",
+			name, strings.Join(passed, "; ")))
 	}
-	return "", fmt.Errorf("there is no program %s in PATH: %w", name, exec.ErrNotFound)
+	return "", notFoundError("the program " + name + " is not in PATH")
 }
+
+// A notFoundError is an [exec.ErrNotFound] that says what was looked for.
+type notFoundError string
+
+func (e notFoundError) Error() string { return string(e) }
+
+func (e notFoundError) Is(target error) bool { return target == exec.ErrNotFound }
 
 // Command returns a command that starts the program with the name, as [exec.CommandContext]
 // does, where [Finder.Look] finds it, and with [Finder.Environ] as its environment. It
