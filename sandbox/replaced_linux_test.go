@@ -56,7 +56,7 @@ func TestReplacedWorkspace(t *testing.T) {
 			}
 			said, err := read()
 			if err == nil || strings.Contains(said, "TOPSECRET") {
-				t.Errorf("the command read %q: %v", said, err)
+				t.Fatalf("the command read %q: %v", said, err)
 			}
 			if text := said + err.Error(); !strings.Contains(text, "was moved or replaced while it was in use") {
 				t.Errorf("it does not say why: %q", text)
