@@ -321,8 +321,9 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 	defer b.starting.Add(-1)
 	p, err := startProcess(b.limits.starter, x)
 	closeAll(ends.theirs)
+	var unregister func() error
 	if err == nil {
-		if err = b.unblock(p, ends); err != nil {
+		if unregister, err = b.unblock(p, ends); err != nil {
 			b.probeCache().drop()
 		}
 	}
@@ -333,7 +334,6 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 	if b.Opens() {
 		p.opens = func(ports []int) (func(), error) { return b.forward(p, ports) }
 	}
-	unregister := b.register(p)
 	p.after = func() error {
 		if b.names == nil {
 			return unregister()
@@ -421,16 +421,16 @@ func (b *base) ownProgram(needed bool) (string, error) {
 	return program, nil
 }
 
-// unblock learns the first process of the sandbox, sets its limits, and lets the
-// command start. The command runs nothing before its limits hold.
-func (b *bubblewrap) unblock(p *process, e *ends) error {
+// unblock learns the first process of the sandbox, sets its limits, registers the command
+// and lets it start. The command runs nothing before its limits hold.
+func (b *bubblewrap) unblock(p *process, e *ends) (unregister func() error, err error) {
 	var info struct {
 		Child int `json:"child-pid"`
 	}
-	err := json.NewDecoder(e.info).Decode(&info)
+	err = json.NewDecoder(e.info).Decode(&info)
 	if err != nil || info.Child <= 0 {
 		p.discard()
-		return fmt.Errorf("%w (%v)", errNotMade, err)
+		return nil, fmt.Errorf("%w (%v)", errNotMade, err)
 	}
 	if err = p.setRoot(info.Child); err == nil {
 		err = b.limits.apply(info.Child)
@@ -439,6 +439,7 @@ func (b *bubblewrap) unblock(p *process, e *ends) error {
 		err = b.checkShown(p, info.Child)
 	}
 	if err == nil {
+		unregister = b.register(p) // the broker tells commands that are registered what it refuses
 		_, err = e.block.Write([]byte{1})
 	}
 	if err != nil {
@@ -447,7 +448,10 @@ func (b *bubblewrap) unblock(p *process, e *ends) error {
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EPIPE) {
 		err = errNotMade
 	}
-	return err
+	if err != nil && unregister != nil {
+		err = errors.Join(err, unregister())
+	}
+	return unregister, err
 }
 
 // errNotMade is the error of a command whose sandbox bwrap began to make, and
