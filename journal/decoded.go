@@ -83,7 +83,7 @@ func changes(p llm.Part) bool {
 	case llm.Thinking:
 		return p.Opaque != nil
 	case llm.Call:
-		return p.Opaque != nil
+		return p.Opaque != nil || p.Ran != ""
 	}
 	return true
 }
