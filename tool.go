@@ -447,16 +447,18 @@ type Verdict struct {
 // meanwhile, because a link was put in their way, does not run.
 type Placer interface {
 	Gate
-	// Places returns the files that a call names, as they are now.
-	Places(call Call, spec ToolSpec) []Place
+	// Places returns the files that a call names, as they are now. It is not known if the
+	// gate does not look at names: then the runtime does not, either.
+	Places(call Call, spec ToolSpec) (all []Place, known bool)
 }
 
-// PlacesOf returns the files that a call names, or nothing if g is no [Placer].
-func PlacesOf(g Gate, call Call, spec ToolSpec) []Place {
+// PlacesOf returns what a gate knows of the files that a call names: nothing if it is no
+// [Placer].
+func PlacesOf(g Gate, call Call, spec ToolSpec) (all []Place, known bool) {
 	if p, ok := g.(Placer); ok {
 		return p.Places(call, spec)
 	}
-	return nil
+	return nil, false
 }
 
 // A Place is a file or directory that a call names.
@@ -536,7 +538,7 @@ func (g within) Rule(ctx context.Context, c Call, spec ToolSpec) (Verdict, error
 }
 
 // Places implements [Placer].
-func (g within) Places(c Call, spec ToolSpec) []Place { return PlacesOf(g.Gate, c, spec) }
+func (g within) Places(c Call, spec ToolSpec) ([]Place, bool) { return PlacesOf(g.Gate, c, spec) }
 
 // In implements [ModalGate].
 func (g within) In(m Mode) Gate { return within{g.Gate, m} }

@@ -170,8 +170,8 @@ func (g *Gate) Rule(
 }
 
 // Places implements [openmanus.Placer].
-func (g *Gate) Places(call openmanus.Call, spec openmanus.ToolSpec) []openmanus.Place {
-	return look(g.o.Workspace, call, spec).places
+func (g *Gate) Places(call openmanus.Call, spec openmanus.ToolSpec) ([]openmanus.Place, bool) {
+	return look(g.o.Workspace, call, spec).places, true
 }
 
 // looking says that nothing is changed in the mode of the gate, and why.

@@ -43,7 +43,7 @@ func TestPlaces(t *testing.T) {
 	} {
 		call := openmanus.Call{}
 		call.Name, call.Input = "write", `{"path": "`+name+`"}`
-		places := g.Places(call, spec)
+		places, _ := g.Places(call, spec)
 		if len(places) != 1 || places[0].Real != want || !places[0].Changes {
 			t.Errorf("%s: %+v, want %s", name, places, want)
 		}

@@ -345,9 +345,9 @@ func (u useGate) Rule(
 }
 
 // Places implements [openmanus.Placer]. Nobody knows here what another program does with a name.
-func (u useGate) Places(call openmanus.Call, spec openmanus.ToolSpec) []openmanus.Place {
+func (u useGate) Places(call openmanus.Call, spec openmanus.ToolSpec) ([]openmanus.Place, bool) {
 	if call.Name == nameUse {
-		return nil
+		return nil, true
 	}
 	return openmanus.PlacesOf(u.g, call, spec)
 }

@@ -139,11 +139,13 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) ([]openmanus.Bo
 	if err != nil {
 		return nil, fmt.Errorf("running %s: %w", c.Name, err)
 	}
-	places := openmanus.PlacesOf(gate, call, spec)
+	places, known := openmanus.PlacesOf(gate, call, spec)
 	if err := errors.Join(w.beyond(ctx, x, gate, call, spec), w.outdated(ctx, x.State, t, c, call, places)); err != nil {
 		return failed(err.Error())
 	}
-	ctx = withRuled(ctx, c, places)
+	if known {
+		ctx = withRuled(ctx, c, places)
+	}
 	ended := func(context.Context) (none Followed) { return none }
 	if w.Changes != nil && mayChange(spec.Hints) {
 		first, end := w.Changes.Begin(ctx, x.ID, x.State, call, spec, func(files int) {

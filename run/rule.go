@@ -50,7 +50,8 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if v.Owner && w.isGuest(x) {
 		v = openmanus.Verdict{Rule: v.Rule, Reason: notForGuests(call, spec)}
 	}
-	leads := leadsOf(openmanus.PlacesOf(gate, call, spec))
+	places, _ := openmanus.PlacesOf(gate, call, spec)
+	leads := leadsOf(places)
 	repaired := ""
 	if call.Input != c.Input {
 		repaired = call.Input

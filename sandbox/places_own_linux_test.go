@@ -66,6 +66,7 @@ func TestWhatASandboxIsMadeOf(t *testing.T) {
 				tmp, private := c.place(t, ws)
 				t.Setenv("TMPDIR", tmp)
 				w := open(t, sandbox.Options{Dir: ws, Kind: kind, Private: private})
+				defer w.Close()
 				run := func(script string) string {
 					var out strings.Builder
 					err := w.Run(t.Context(), &workspace.Cmd{Args: []string{"/usr/bin/python3", "-c", script}, Stdout: &out, Stderr: &out})

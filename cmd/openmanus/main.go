@@ -28,7 +28,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -217,10 +216,6 @@ func (t *terminal) main(ctx context.Context, args []string) int {
 	named, err := line.Parse(spelled(withoutCommand(line, args, t.fullScreen())))
 	if errors.Is(err, cli.ErrHelp) {
 		return t.report(named.WriteHelp(t.out, min(columns(t.out), 100)))
-	}
-	if p := (*cli.Phrase)(nil); errors.As(err, &p) && named.Parent == nil {
-		fmt.Fprintf(t.err, "openmanus: %q is no command; did you mean: openmanus run %s\n", p.Text, strconv.Quote(p.Text))
-		return exitUsage
 	}
 	if err != nil {
 		fmt.Fprintf(t.err, "openmanus: %v\nTry: %s --help\n", err, strings.TrimSpace("openmanus "+named.Path()))

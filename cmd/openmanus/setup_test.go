@@ -107,12 +107,13 @@ func TestSetupWithoutATerminal(t *testing.T) {
 // Where the system has a keyring, the key goes there, and the file names it.
 func TestSetupWithAKeyring(t *testing.T) {
 	url := llmtest.Aimock(t, sayHello)
-	dir := write(t, "secret-tool", "#!/bin/sh\nif [ \"$1\" = store ]; then cat >\"$0.$6\"; else cat \"$0.$5\"; fi\n")
-	if err := os.Chmod(filepath.Join(dir, "secret-tool"), 0o700); err != nil {
+	tools := write(t, "secret-tool", "#!/bin/sh\nif [ \"$1\" = store ]; then cat >\"$0.$6\"; else cat \"$0.$5\"; fi\n")
+	if err := os.Chmod(filepath.Join(tools, "secret-tool"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv("PATH", tools+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
+	dir := t.TempDir()
 	s := sit(t, dir, "setup")
 	s.sees(`1\. Provider`)
 	s.types(url + "/v1\r")

@@ -34,12 +34,6 @@ func (c *Command) Parse(words []string) (*Command, error) {
 	return r.at, r.end()
 }
 
-// A Phrase is the error for an argument of several words that no command takes, as
-// when a task stands where a command belongs.
-type Phrase struct{ Text string }
-
-func (p *Phrase) Error() string { return fmt.Sprintf("unexpected argument %q", p.Text) }
-
 // A parser has the state of [Command.Parse].
 type parser struct {
 	at    *Command
@@ -78,7 +72,7 @@ func (r *parser) word(word string) error {
 	r.usual()
 	if r.args == len(r.at.Args) {
 		if strings.ContainsAny(word, " \n") {
-			return &Phrase{word}
+			return fmt.Errorf("unexpected argument %q", word)
 		}
 		return fmt.Errorf("unexpected argument %s%s", word, meant(word, names))
 	}

@@ -234,24 +234,24 @@ func (w writing) test(t *testing.T) {
 	if err := os.WriteFile(file, []byte(mine), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	attempt := func(s *sight.Sight) (error, string) {
+	attempt := func(s *sight.Sight) (string, error) {
 		_, err := tool.Run(sight.With(context.Background(), s), call)
 		now, _ := os.ReadFile(file)
-		return err, string(now)
+		return string(now), err
 	}
 	nothing := func(string) bool { return false }
-	if err, now := attempt(&sight.Sight{Known: nothing}); err == nil || !strings.Contains(err.Error(), "view it first") || now != mine {
+	if now, err := attempt(&sight.Sight{Known: nothing}); err == nil || !strings.Contains(err.Error(), "view it first") || now != mine {
 		t.Errorf("over what the session never saw: %v, %.100q", err, now)
 	}
 	once := func(path string) bool { return path == w.path }
-	if err, now := attempt(&sight.Sight{Known: nothing, KnownPath: once}); err == nil || !strings.Contains(err.Error(), "was changed since") || now != mine {
+	if now, err := attempt(&sight.Sight{Known: nothing, KnownPath: once}); err == nil || !strings.Contains(err.Error(), "was changed since") || now != mine {
 		t.Errorf("over what was changed since: %v, %.100q", err, now)
 	}
-	if err, now := attempt(&sight.Sight{Looks: true}); err == nil || now != mine {
+	if now, err := attempt(&sight.Sight{Looks: true}); err == nil || now != mine {
 		t.Errorf("as a call that claims to change nothing: %v, %.100q", err, now)
 	}
 	seen := &sight.Sight{Known: func(sum string) bool { return sum == sight.Sum([]byte(mine)) }}
-	if err, now := attempt(seen); err != nil || now == mine {
+	if now, err := attempt(seen); err != nil || now == mine {
 		t.Errorf("over what the session saw: %v, %.100q", err, now)
 	}
 	if len(seen.Writes()) == 0 {

@@ -89,11 +89,11 @@ func (a actor) Rule(_ context.Context, call openmanus.Call, _ openmanus.ToolSpec
 }
 
 // Places implements [openmanus.Placer].
-func (a actor) Places(openmanus.Call, openmanus.ToolSpec) (all []openmanus.Place) {
+func (a actor) Places(openmanus.Call, openmanus.ToolSpec) (all []openmanus.Place, known bool) {
 	for name, real := range a.p.world.leads {
 		all = append(all, openmanus.Place{Name: name, Real: real})
 	}
-	return all
+	return all, true
 }
 
 // In implements [openmanus.ModalGate]: what was ruled is in the record, whatever the mode was.
