@@ -272,7 +272,7 @@ func (f *fleet) checkLines(user, workspace string) {
 // A session that waits for a person costs nothing, and goes on when the person answers after
 // everything was restarted.
 func TestApprovalAfterRestart(t *testing.T) {
-	f := start(t, 2, 2, "-- 1 --\n@call bash {\"command\": \"echo allowed > it\"}\n-- any --\nIt is done.\n")
+	f := start(t, 2, 2, "-- 1 --\n@call file_saver {\"file_path\": \"it\", \"content\": \"allowed\"}\n-- any --\nIt is done.\n")
 	id := f.task(f.servers[0], "alice", "Do it.", map[string]any{"approve": "ask", "workspace": "w"})
 	f.waits("the question", func() bool { return f.status(f.servers[1], "alice", id) == "waiting" })
 	f.waits("Temporal to have nothing to do", func() bool {

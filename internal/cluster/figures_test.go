@@ -28,8 +28,7 @@ END
 The end.
 `, steps))
 	begun := time.Now()
-	id := f.task(f.servers[0], "alice", "Take all steps.", map[string]any{"workspace": "w",
-		"limits": map[string]any{"steps": -1, "tokens": -1, "seconds": -1, "cost_usd": -1}})
+	id := f.task(f.servers[0], "alice", "Take all steps.", map[string]any{"workspace": "w"})
 	for end := begun.Add(patience(steps)); f.status(f.servers[0], "alice", id) != "finished"; time.Sleep(time.Second) {
 		if st := f.status(f.servers[0], "alice", id); time.Now().After(end) || st == "failed" || st == "stopped" {
 			t.Fatalf("the session is %s\n%s", st, f.logs())

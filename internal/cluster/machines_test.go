@@ -74,6 +74,10 @@ func start(t *testing.T, servers, workers int, script string) *fleet {
 	f.write("config.toml", fmt.Sprintf(`data_dir = %q
 [run]
 model = "scripted:%s/script"
+max_steps = -1
+budget_tokens = -1
+max_cost = -1
+timeout = -1
 [sandbox]
 kind = "none"
 [store]
