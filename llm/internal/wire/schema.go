@@ -655,7 +655,7 @@ func (f *fitter) typed(s object) {
 				known = append(known, name)
 			}
 		}
-		if len(known) == len(t) && slices.Equal(known, t) {
+		if len(known) > 0 && slices.Equal(known, t) {
 			return
 		}
 	}

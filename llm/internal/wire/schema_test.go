@@ -86,6 +86,7 @@ func FuzzFit(f *testing.F) {
 		`{"properties":{"a":{"type":["list","null"],"enum":[],"minimum":"1","exclusiveMinimum":true}}}`, `{"properties":{"a":{"$ref":"other.json"}}}`,
 		`{"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}]}},"anyOf":[{"$ref":"#/$defs/a"}]}`, `[]`, `null`, `{"anyOf":7}`,
 		`{"properties":{"a":{"allOf":[{"$ref":"#/properties/a"}],"const":1,"enum":null}}}`, `{"properties":{"":{"items":[{"type":"array"}]}}}`,
+		`{"properties":{"a":{"type":[]}}}`,
 	} {
 		f.Add([]byte(s))
 	}
