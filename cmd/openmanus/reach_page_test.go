@@ -46,8 +46,8 @@ func pictureFiles(t *testing.T) map[string][]byte {
 	}
 }
 
-// TestPicturesPage is a person who looks at each picture, chart and report that a session
-// made, as it is and as it was: testdata/pictures.mjs.
+// TestPicturesPage opens each picture, chart and report that a session made, in its present
+// and in an earlier state. The browser runs testdata/pictures.mjs.
 func TestPicturesPage(t *testing.T) {
 	var files strings.Builder
 	for name, data := range pictureFiles(t) {
@@ -92,7 +92,7 @@ func TestManyPage(t *testing.T) {
 		switch {
 		case i < asking:
 			bodies = append(bodies, openmanus.ModelSaid{Re: 3, Stop: llm.ToolUse, Message: call}, openmanus.Asked{Call: "c0-1", Kind: openmanus.AskRuling, Question: "May bash run?"})
-		case i < asking+running: // nobody drives it, since it is too old; it counts as running
+		case i < asking+running: // it is too old for a driver to take it; it counts as running
 			bodies = append(bodies, openmanus.ModelSaid{Re: 3, Stop: llm.ToolUse, Message: call}, openmanus.Ruled{Call: "c0-1", Allow: true, By: "gate"})
 		case i == 40:
 			bodies = append(bodies, openmanus.Ended{Re: 3, Status: openmanus.Failed, Error: "The scanner was off."})

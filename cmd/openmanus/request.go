@@ -117,7 +117,7 @@ const (
 	firstInput   = 3 * time.Second        // until its first byte, if there is another task
 	nextInput    = time.Minute            // between two bytes
 	maxInput     = 256 << 20
-	tellOfWaited = 2 * time.Second // after which a task that is waited for is told of
+	tellOfWaited = 2 * time.Second // before a line says that openmanus waits for the task
 )
 
 // noTimeLeft is the error of a command whose time limit was used up before its session
@@ -130,8 +130,8 @@ func noTimeLeft(limit time.Duration) error {
 var errNoTimeLeft = errors.New("the time limit is used up")
 
 // piped reads standard input to its end if it is a pipe or a file. Whoever started this
-// program may have left a pipe open that nobody writes to, so it is waited for only if it
-// is needed, and a person is told what was not read.
+// program may have left a pipe open and write nothing to it. So piped waits without a bound
+// only if the task must come from there, and otherwise prints a line about what it left.
 func (t *terminal) piped(ctx context.Context, need bool) ([]byte, error) {
 	info, err := t.in.Stat()
 	if err != nil || info.Mode()&(fs.ModeCharDevice|fs.ModeDir) != 0 {

@@ -329,7 +329,7 @@ func TestAStrictServerAndPictures(t *testing.T) {
 	}
 }
 
-// A session outlives any number of overflows of a window that nobody knows.
+// A session survives any number of overflows of a window whose size is unknown.
 func TestAStrictServerWithASmallWindow(t *testing.T) {
 	const most = 60
 	s := newStrict(t, func(n int) turn {

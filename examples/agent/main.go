@@ -22,7 +22,7 @@ type stockInput struct {
 var stock = openmanus.Func(
 	openmanus.ToolSpec{
 		ToolSpec: llm.ToolSpec{Name: "stock", Description: "Look up how many of an item are on the shelf."},
-		Hints:    openmanus.Hints{ReadOnly: true}, // so that nobody has to be asked
+		Hints:    openmanus.Hints{ReadOnly: true}, // so the agent uses it without a question
 	},
 	func(_ context.Context, _ openmanus.Call, in stockInput) (openmanus.Result, error) {
 		return openmanus.TextResult("%d", map[string]int{"apple": 12}[in.Item]), nil
@@ -35,7 +35,7 @@ func main() {
 	agent := &openmanus.Agent{Name: "clerk", Model: model, Tools: []openmanus.Tool{stock}}
 	answer, err := run.Answer(context.Background(), agent, "How many apples are there?")
 	if err != nil {
-		log.Fatal(err) // the model failed, a limit was reached, or somebody has to be asked
+		log.Fatal(err) // the model failed, the agent reached a limit, or it waits for an answer
 	}
 	fmt.Println(answer)
 }
