@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/copydir"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/worktree"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
@@ -134,7 +135,7 @@ func (h *Host) placeOfFork(f Fork, workspace string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if dir = realPath(dir); placeOf(dir).in(workspace) {
+	if dir = hostexec.RealPath(dir); placeOf(dir).in(workspace) {
 		return "", refuse("%s is in the workspace itself: choose another place, or use --share", dir)
 	}
 	return dir, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/internal/hooks"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
@@ -41,7 +42,7 @@ type HookSource struct {
 // the reason why it does not run yet, if it needs an approval. Files of the workspace are
 // read as they are now. A directory that does not exist has no hooks.
 func (e Env) Hooks(cfg *config.Config, dir string) (list []HookSource, err error) {
-	dir = realPath(dir)
+	dir = hostexec.RealPath(dir)
 	for _, c := range cfg.Hooks {
 		h := hooks.Hook{
 			Name: c.Name, On: c.On, Run: c.Run, URL: c.URL, Tools: c.Tools, Timeout: c.Timeout, Dir: c.Dir, Env: c.Env, Source: c.Source.String(),
@@ -108,7 +109,7 @@ func (e Env) hookSource(dir string, s HookSource, content string) HookSource {
 // approval is for exactly these commands and the content of their files: any change asks
 // again.
 func (e Env) ApproveHooks(dir string, s HookSource) error {
-	what := "hooks of " + s.Name + " in " + realPath(dir)
+	what := "hooks of " + s.Name + " in " + hostexec.RealPath(dir)
 	return e.Memory().Remember(gate.Decision{Key: s.key, Allow: true, What: what, By: ByPerson, At: time.Now().UTC()})
 }
 
@@ -145,7 +146,7 @@ func (h *Host) hooksIn(dir string) *hooksOf {
 		for _, k := range s.Hooks {
 			of.list = append(of.list, k)
 			if use {
-				of.content[k.Name], _, _ = hooks.Content(k, realPath(dir))
+				of.content[k.Name], _, _ = hooks.Content(k, hostexec.RealPath(dir))
 			}
 		}
 	}
@@ -203,7 +204,7 @@ func (h *Host) checkHook(k hooks.Hook, dir string) error {
 	if !ok {
 		return errors.New("it names a file of the workspace, which an agent can change, and you have not approved it: openmanus hooks approve")
 	}
-	now, _, err := hooks.Content(k, realPath(dir))
+	now, _, err := hooks.Content(k, hostexec.RealPath(dir))
 	if err == nil && now != approved {
 		err = errors.New("a file of the workspace that it names has changed since you approved it: openmanus hooks approve, and begin anew")
 	}

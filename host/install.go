@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/install"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/tools"
@@ -63,7 +64,7 @@ func (h *Host) needMatplotlib(
 ) error {
 	pip := shellWord(i.Executable) + " -m pip install matplotlib"
 	in := func(path string) bool {
-		rel, err := filepath.Rel(realPath(dir), realPath(path))
+		rel, err := filepath.Rel(hostexec.RealPath(dir), hostexec.RealPath(path))
 		return err == nil && filepath.IsLocal(rel)
 	}
 	switch {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -70,7 +71,7 @@ func (e Env) Instructions(cfg *config.Config, dir string) (*Instructions, error)
 // readInstructions reads the instructions in dir, with the record of the workspace
 // of: dir may be a copy of it.
 func readInstructions(cfg *config.Config, dir, of string) (*Instructions, error) {
-	of = realPath(of)
+	of = hostexec.RealPath(of)
 	sum := sha256.Sum256([]byte(of))
 	in := &Instructions{
 		dir: of, files: make(map[string]string),
@@ -306,7 +307,7 @@ func (h *Host) warnOnce(text string) {
 // evaluation, or dir itself.
 func (h *Host) originOf(dir string) string {
 	attempts := filepath.Join(h.Config.DataDir, "attempts")
-	rel, err := filepath.Rel(realPath(attempts), realPath(dir))
+	rel, err := filepath.Rel(hostexec.RealPath(attempts), hostexec.RealPath(dir))
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
 		return dir
 	}

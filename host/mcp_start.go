@@ -91,7 +91,7 @@ var dotted = regexp.MustCompile(`^\.{1,2}([/\\]|$)`)
 // for at this moment: the program, and the files of the workspace with their content. An
 // approval is of exactly that. s is expanded.
 func resolved(s config.MCPServer) []string {
-	home := realPath(homeOf(s))
+	home := hostexec.RealPath(homeOf(s))
 	s = absolute(s)
 	f := serverFinder(s)
 	var list []string
@@ -122,7 +122,7 @@ func resolved(s config.MCPServer) []string {
 		if !filepath.IsAbs(w) {
 			w = filepath.Join(cmp.Or(s.Dir, homeOf(s)), w)
 		}
-		real := realPath(w)
+		real := hostexec.RealPath(w)
 		if in, err := filepath.Rel(home, real); err != nil || !filepath.IsLocal(in) {
 			continue
 		}
@@ -216,7 +216,7 @@ func (e Env) started(cfg *config.Config, s config.MCPServer, c mcp.ServerConfig)
 func scriptDir(args []string, f hostexec.Finder) string {
 	for _, arg := range args {
 		if filepath.IsAbs(arg) && strings.HasSuffix(arg, ".py") {
-			return f.Clean(filepath.Dir(realPath(arg)))
+			return f.Clean(filepath.Dir(hostexec.RealPath(arg)))
 		}
 	}
 	return ""

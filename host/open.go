@@ -15,6 +15,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
@@ -128,7 +129,7 @@ func (h *Host) commandsReach(spec openmanus.Spec, kind string) []string {
 	if err != nil {
 		return nil // opening the workspace fails and says why
 	}
-	g, err := h.Gate(h.Config, gate.Options{Workspace: realPath(dir)})
+	g, err := h.Gate(h.Config, gate.Options{Workspace: hostexec.RealPath(dir)})
 	if err != nil {
 		return nil
 	}

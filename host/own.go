@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
@@ -39,7 +40,7 @@ func agentDirs(cfg *config.Config, dir string) []string {
 func (e Env) Own(cfg *config.Config, dir string) func(name string) bool {
 	var own []string
 	for _, o := range e.ownDirs(cfg) {
-		if rel, err := filepath.Rel(realPath(dir), realPath(o)); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(hostexec.RealPath(dir), hostexec.RealPath(o)); err == nil && filepath.IsLocal(rel) {
 			own = append(own, filepath.ToSlash(rel))
 		}
 	}
@@ -52,7 +53,7 @@ func (e Env) Own(cfg *config.Config, dir string) func(name string) bool {
 // where other sessions of a user can put links in its place.
 func isServed(cfg *config.Config, dir string) bool {
 	root := cmp.Or(cfg.Serve.Root, filepath.Join(cfg.DataDir, "workspaces"))
-	for _, room := range []string{root, realPath(root)} {
+	for _, room := range []string{root, hostexec.RealPath(root)} {
 		if rel, err := filepath.Rel(room, dir); err == nil && rel != "." && filepath.IsLocal(rel) {
 			return true
 		}
@@ -215,7 +216,7 @@ type placed struct {
 
 // placeOf returns the place to which the path dir leads.
 func placeOf(dir string) (at place) {
-	for path := realPath(dir); ; path = filepath.Dir(path) {
+	for path := hostexec.RealPath(dir); ; path = filepath.Dir(path) {
 		info, _ := os.Stat(path)
 		at = append(at, placed{path, info})
 		if filepath.Dir(path) == path {
@@ -226,7 +227,7 @@ func placeOf(dir string) (at place) {
 
 // in reports whether at is the directory dir or below it.
 func (at place) in(dir string) bool {
-	real := realPath(dir)
+	real := hostexec.RealPath(dir)
 	info, _ := os.Stat(real)
 	return slices.ContainsFunc(at, func(p placed) bool {
 		return p.path == real || p.info != nil && info != nil && os.SameFile(p.info, info)
@@ -235,16 +236,3 @@ func (at place) in(dir string) bool {
 
 // is reports whether at is the directory dir.
 func (at place) is(dir string) bool { return at[:1].in(dir) }
-
-// realPath returns the path without symbolic links, as far as it exists.
-func realPath(path string) string {
-	path = filepath.Clean(path)
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		return real
-	}
-	if up := filepath.Dir(path); up != path {
-		return filepath.Join(realPath(up), filepath.Base(path))
-	}
-	return path
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
@@ -666,7 +667,7 @@ func merged(all []done) (steps []done) {
 }
 
 // samePath reports whether two paths lead to the same directory.
-func samePath(a, b string) bool { return a == b || realPath(a) == realPath(b) }
+func samePath(a, b string) bool { return a == b || hostexec.RealPath(a) == hostexec.RealPath(b) }
 
 // Restore implements [run.Follower]. It works out again what the rewind has to change,
 // from the journal and the snapshots, and does the part that is missing: files that

@@ -202,7 +202,7 @@ var ofProjects = []string{"node_modules", ".venv", "venv", ".direnv", ".tox", ".
 // Within says which of the workspaces path leads into, by links or not, or "".
 func (f Finder) Within(path string) string {
 	off := f.places()
-	for at := realPath(path); ; at = filepath.Dir(at) {
+	for at := RealPath(path); ; at = filepath.Dir(at) {
 		info, _ := os.Stat(at) // none: only its path counts
 		if in := inside(at, info, off); in != "" {
 			return in
@@ -230,8 +230,8 @@ func (f Finder) places() (list []place) {
 		if dir == "" || err != nil {
 			continue
 		}
-		p := place{real: realPath(abs)}
-		if slices.Contains(ofSystem, p.real) || filepath.Dir(p.real) == p.real || home != "" && p.real == realPath(home) {
+		p := place{real: RealPath(abs)}
+		if slices.Contains(ofSystem, p.real) || filepath.Dir(p.real) == p.real || home != "" && p.real == RealPath(home) {
 			continue
 		}
 		p.info, _ = os.Stat(p.real)
@@ -253,15 +253,15 @@ func inside(path string, info fs.FileInfo, off []place) string {
 	return ""
 }
 
-// realPath returns the path without symbolic links, as far as it exists.
-func realPath(path string) string {
+// RealPath returns the path without symbolic links, as far as it exists.
+func RealPath(path string) string {
 	path = filepath.Clean(path)
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
 		return real
 	}
 	if up := filepath.Dir(path); up != path {
-		return filepath.Join(realPath(up), filepath.Base(path))
+		return filepath.Join(RealPath(up), filepath.Base(path))
 	}
 	return path
 }
@@ -291,7 +291,7 @@ func (f Finder) Dir(wanted ...string) (string, error) {
 		if err != nil {
 			continue
 		}
-		real = realPath(real)
+		real = RealPath(real)
 		why := ""
 		if in := inside(real, nil, off); in != "" {
 			why = "it is in " + in

@@ -10,7 +10,7 @@ import (
 // untrusted says why a file or directory is in a workspace, as a clause, or "". It does not
 // look at who else can write it.
 func untrusted(path string, off []place, _ bool) string {
-	for at := realPath(path); ; at = filepath.Dir(at) {
+	for at := RealPath(path); ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
 		if err != nil {
 			return err.Error()
