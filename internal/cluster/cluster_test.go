@@ -530,17 +530,25 @@ func TestDoctor(t *testing.T) {
 	f.pg.Start() // for its end
 }
 
-// Replies and output stream to the page at any server, and to each new subscriber.
+// Replies and output stream to the page at any server, and to each new subscriber. Two
+// watch before the message is sent, and a third begins in the middle. The command waits
+// until all three have seen what it printed.
 func TestWordsStream(t *testing.T) {
 	words := strings.Repeat("word after word, ", 40)
-	f := start(t, 2, 2, "@pace 20ms\n-- 1 --\n"+words+"\n@call bash {\"command\": \"for i in 1 2 3 4 5 6; do echo printed $i; sleep 0.5; done\"}\n-- any --\nThe end.\n")
-	id := f.task(f.servers[0], "alice", "Say it.", map[string]any{"workspace": "w"})
+	f := start(t, 2, 2, "@pace 20ms\n-- 1 --\n"+words+"\n@call bash {\"command\": \"for i in 1 2 3 4 5; do echo printed $i; done; until [ -e go ]; do sleep 0.1; done\"}\n-- any --\nThe end.\n")
+	var session struct {
+		ID string `json:"id"`
+	}
+	if err := f.call(f.servers[0], "alice", "POST", "/api/v1/sessions", map[string]any{"approve": "all", "workspace": "w"}, &session); err != nil {
+		t.Fatal(err)
+	}
+	path := "/api/v1/sessions/" + session.ID
 	type shown struct{ typed, printed string }
-	typing := make(chan struct{}, 100)
+	connected, typing, printed := make(chan struct{}, 3), make(chan struct{}, 1000), make(chan struct{}, 3)
 	watch := func(s *process, done chan<- shown) {
 		var got shown
 		defer func() { done <- got }()
-		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.address()+"/api/v1/sessions/"+id+"/events", nil)
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.address()+path+"/events", nil)
 		if err != nil {
 			t.Error(err)
 			return
@@ -556,6 +564,7 @@ func TestWordsStream(t *testing.T) {
 			t.Errorf("the stream: %s", resp.Status)
 			return
 		}
+		connected <- struct{}{}
 		lines := bufio.NewScanner(resp.Body)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
@@ -569,18 +578,22 @@ func TestWordsStream(t *testing.T) {
 			}
 			switch b := ev.Body.(type) {
 			case openmanus.Typing:
+				if b.Turn != 0 {
+					continue
+				}
 				if b.Reset {
 					got.typed = ""
 				}
+				got.typed += b.Parts.Text()
 				select {
 				case typing <- struct{}{}:
 				default:
 				}
-				if b.Turn == 0 {
-					got.typed += b.Parts.Text()
-				}
 			case openmanus.Output:
-				got.printed += b.Text
+				before := strings.Contains(got.printed, "printed 5\n")
+				if got.printed += b.Text; !before && strings.Contains(got.printed, "printed 5\n") {
+					printed <- struct{}{}
+				}
 			case openmanus.ModelSaid:
 				if b.Turn == 1 {
 					return
@@ -588,24 +601,42 @@ func TestWordsStream(t *testing.T) {
 			}
 		}
 	}
-	done := make(chan shown, 3)
-	go watch(f.servers[0], done)
-	go watch(f.servers[1], done)
-	for range 3 {
-		select {
-		case <-typing:
-		case <-time.After(time.Minute):
-			t.Fatalf("nothing is typed\n%s", f.logs())
+	wait := func(what string, n int, c <-chan struct{}) {
+		t.Helper()
+		for range n {
+			select {
+			case <-c:
+			case <-time.After(time.Minute):
+				t.Fatalf("%s: not in time\n%s", what, f.logs())
+			}
 		}
 	}
-	go watch(f.servers[1], done) // in the middle
-	for range 3 {
+	first, late := make(chan shown, 2), make(chan shown, 1)
+	go watch(f.servers[0], first)
+	go watch(f.servers[1], first)
+	wait("two connect", 2, connected)
+	if err := f.call(f.servers[0], "alice", "POST", path+"/messages", map[string]any{"text": "Say it."}, nil); err != nil {
+		t.Fatal(err)
+	}
+	wait("words are typed", 3, typing)
+	go watch(f.servers[1], late)
+	wait("all three see what is printed", 3, printed)
+	dirs, err := filepath.Glob(filepath.Join(f.dir, "machines", "worker*", "workspaces", "alice", "w"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("the command runs nowhere: %v", err)
+	}
+	for _, dir := range dirs {
+		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []chan shown{first, first, late} {
 		select {
-		case got := <-done:
-			if !strings.HasPrefix(strings.TrimSpace(words), strings.TrimSpace(got.typed)) || len(got.typed) < len(words)/2 {
+		case got := <-c:
+			if !strings.HasPrefix(strings.TrimSpace(words), strings.TrimSpace(got.typed)) || c == first && len(got.typed) < len(words)/2 {
 				t.Errorf("it typed %q", got.typed)
 			}
-			if !strings.Contains(got.printed, "printed 1\n") || !strings.Contains(got.printed, "printed 5\n") || strings.Count(got.printed, "printed 3\n") != 1 {
+			if strings.Count(got.printed, "printed 1\n") != 1 || strings.Count(got.printed, "printed 3\n") != 1 {
 				t.Errorf("it printed %q", got.printed)
 			}
 		case <-time.After(time.Minute):
