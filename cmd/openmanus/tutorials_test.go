@@ -3,18 +3,25 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/testbed"
 )
 
 // TestTutorials types what the tutorials have people type, in a new home directory, with a
 // script in place of the model. Every command has to succeed, and the script has to come to
 // its answer. Questions at a terminal are answered, and servers that run on are left out.
 func TestTutorials(t *testing.T) {
+	sdk, err := filepath.Abs("../../bin/mcp-python")
+	if err != nil {
+		t.Fatal(err)
+	}
 	toml := regexp.MustCompile("(?ms)^```toml\n(.*?)^```")
 	python := regexp.MustCompile("(?ms)^```python\n# ([a-z]+\\.py)\n(.*?)^```")
 	for _, c := range []struct {
@@ -35,7 +42,7 @@ func TestTutorials(t *testing.T) {
 			}
 			page, dir := string(data), write(t, "model.txt", c.model, "home/src/shop/a", "a\n",
 				// a program that is fetched from a network: npx is not there, and uv runs what follows
-				"bin/npx", "#!/bin/sh\nexit 1\n", "bin/uv", "#!/bin/sh\nwhile [ \"${1%.py}\" = \"$1\" ]; do shift; done\nexec python3 \"$@\"\n")
+				"bin/npx", "#!/bin/sh\nexit 1\n", "bin/uv", "#!/bin/sh\nwhile [ \"${1%.py}\" = \"$1\" ]; do shift; done\nPYTHONPATH='"+sdk+"' exec python3 \"$@\"\n")
 			home := filepath.Join(dir, "home")
 			if m := toml.FindStringSubmatch(page); m != nil {
 				config := filepath.Join(home, ".config", "openmanus", "config.toml")
@@ -47,8 +54,10 @@ func TestTutorials(t *testing.T) {
 				}
 			}
 			for _, m := range python.FindAllStringSubmatch(page, -1) {
-				if exec.Command("python3", "-c", "import mcp.server.mcpserver").Run() != nil {
-					t.Skip("python3 has no package mcp of version 2")
+				try := exec.Command("python3", "-c", "import mcp.server.mcpserver")
+				try.Env = append(os.Environ(), "PYTHONPATH="+sdk)
+				if out, err := try.CombinedOutput(); err != nil {
+					testbed.Lacks(t, fmt.Errorf("the package mcp 2 of Python, which make deps installs: %w\n%s", err, out))
 				}
 				if err := os.WriteFile(filepath.Join(dir, m[1]), []byte(m[2]), 0o600); err != nil {
 					t.Fatal(err)
