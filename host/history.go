@@ -263,19 +263,7 @@ func hexOf(s snapshot.Sum) string { return hex.EncodeToString(s[:]) }
 
 // Added implements [run.Follower].
 func (f *follower) Added(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState, names []string) *openmanus.Snapped {
-	if s.Config.Workspace == "" || s.Snapshot.Tree == "" {
-		return nil
-	}
-	w := f.directory(s.Config.Workspace)
-	rc := w.begin(session)
-	defer w.end(rc)
-	taken, why := w.take(ctx, session, s.Snapshot.Tree, nil)
-	if why != "" || !taken.Changed {
-		return nil
-	}
-	return snapped(openmanus.Snapped{
-		ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: s.Snapshot.Tree, With: w.others(rc), Names: names,
-	}, taken)
+	return f.since(ctx, session, s, openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Names: names})
 }
 
 // Broken implements [run.Follower]. It compares the workspace with the last recorded
@@ -283,6 +271,15 @@ func (f *follower) Added(ctx context.Context, session string, s *openmanus.State
 // from changes of others after the process died. It returns nil if nothing changed, or if
 // the workspace was not followed.
 func (f *follower) Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped {
+	e := openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Broken: true}
+	if spec, ok := s.ToolSpec(c.Name); ok && spec.Hints.Edits {
+		e.Names = WrittenPaths(s.Config.Workspace, c.Arguments(), spec.Arguments)
+	}
+	return f.since(ctx, session, s, e)
+}
+
+// since returns e with what changed since the last recorded snapshot, or nil if nothing did.
+func (f *follower) since(ctx context.Context, session string, s *openmanus.State, e openmanus.Snapped) *openmanus.Snapped {
 	if s.Config.Workspace == "" || s.Snapshot.Tree == "" {
 		return nil
 	}
@@ -293,10 +290,7 @@ func (f *follower) Broken(ctx context.Context, session string, s *openmanus.Stat
 	if why != "" || !taken.Changed {
 		return nil
 	}
-	e := openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: s.Snapshot.Tree, With: w.others(rc), Broken: true}
-	if spec, ok := s.ToolSpec(c.Name); ok && spec.Hints.Edits {
-		e.Names = WrittenPaths(s.Config.Workspace, c.Arguments(), spec.Arguments)
-	}
+	e.Before, e.With = s.Snapshot.Tree, w.others(rc)
 	return snapped(e, taken)
 }
 

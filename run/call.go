@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,7 +141,8 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) ([]openmanus.Bo
 		return nil, fmt.Errorf("running %s: %w", c.Name, err)
 	}
 	places, known := openmanus.PlacesOf(gate, call, spec)
-	if err := errors.Join(w.beyond(ctx, x, gate, call, spec), w.outdated(ctx, x.State, t, c, call, places)); err != nil {
+	err = errors.Join(w.beyond(ctx, x, gate, call, spec), cmp.Or(elsewhere(c, places), w.outdated(ctx, x.State, t, c, call)))
+	if err != nil {
 		return failed(err.Error())
 	}
 	if known {

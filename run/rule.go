@@ -181,17 +181,15 @@ func fingerprint(call openmanus.Call, preview string) string {
 // which it was allowed. Arguments that the person changed, and a call that has run
 // before, are not checked.
 func (w *Worker) outdated(
-	ctx context.Context, s *openmanus.State, t openmanus.Tool, c *openmanus.CallState, call openmanus.Call, places []openmanus.Place,
+	ctx context.Context, s *openmanus.State, t openmanus.Tool, c *openmanus.CallState, call openmanus.Call,
 ) error {
-	if err := elsewhere(c, places); err != nil {
-		return err
-	}
-	if spec := t.Spec(); hint(t, call, &spec) == nil && spec.Hints.Reach != "" && spec.Hints.Reach != c.Hints.Reach &&
-		c.Ruled.Input == "" {
+	now := t.Spec()
+	known := c.Ruled.Input == "" && hint(t, call, &now) == nil
+	if known && now.Hints.Reach != "" && now.Hints.Reach != c.Hints.Reach {
 		return fmt.Errorf("%s did not run: it would now run %s, and was not allowed to. Make the call again",
-			c.Name, spec.Hints.Reach.Where())
+			c.Name, now.Hints.Reach.Where())
 	}
-	if now := t.Spec(); hint(t, call, &now) == nil && c.Hints.ReadOnly && !now.Hints.ReadOnly && c.Ruled.Input == "" {
+	if known && c.Hints.ReadOnly && !now.Hints.ReadOnly {
 		return fmt.Errorf("%s did not run: it was allowed as a call that changes nothing, and would be more now. "+
 			"Make the call again if it is still right", c.Name)
 	}

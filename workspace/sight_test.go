@@ -22,7 +22,6 @@ func TestWhatIsSavedMeanwhileIsNotLost(t *testing.T) {
 	}
 	defer d.Close()
 	file := filepath.Join(dir, "notes.md")
-	refused := 0
 	for i := range 60 {
 		before, saved := fmt.Sprintf("before %d", i), fmt.Sprintf("saved by the person %d", i)
 		if err := os.WriteFile(file, []byte(before), 0o644); err != nil {
@@ -43,11 +42,8 @@ func TestWhatIsSavedMeanwhileIsNotLost(t *testing.T) {
 			} else {
 				err = d.Change(ctx, []Change{{Name: "notes.md", Data: []byte("of the agent")}})
 			}
-			if err != nil {
-				refused++
-				if !errors.Is(err, sight.ErrUnseen) && !errors.Is(err, sight.ErrRaced) {
-					t.Error(err)
-				}
+			if err != nil && !errors.Is(err, sight.ErrUnseen) && !errors.Is(err, sight.ErrRaced) {
+				t.Error(err)
 			}
 		})
 		both.Wait()
@@ -59,7 +55,6 @@ func TestWhatIsSavedMeanwhileIsNotLost(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("%v are left, %v", left, err)
 	}
-	t.Logf("%d of 60 were refused", refused)
 }
 
 // A file that appears while a call makes one with that name stays.

@@ -195,22 +195,7 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 	case startedMsg:
 		return p.started(msg)
 	case failedMsg:
-		p.sent = without(p.sent, msg.message.ID)
-		p.comp.restore(msg.message.Text)
-		if p.id == "" && p.o.Begin != nil {
-			return p.do(func(ctx context.Context) tea.Msg {
-				if p.o.Begin.Refused != nil {
-					if other, why := p.o.Begin.Refused(); why != nil {
-						return refusedMsg{why, other}
-					}
-				}
-				if err := p.o.Begin.Missing(ctx); err != nil {
-					return missingMsg{err: err}
-				}
-				return noticeMsg{msg.err.Error(), true}
-			})
-		}
-		return p.notice(true, "%v", msg.err)
+		return p.failed(msg)
 	case missingMsg:
 		return p.missing(msg)
 	case refusedMsg:
@@ -248,6 +233,27 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 		return p.pass(msg)
 	}
 	return nil
+}
+
+// failed gives back a message that could not be sent. If it was to begin a session, the
+// person learns first what is missing for one.
+func (p *program) failed(msg failedMsg) tea.Cmd {
+	p.sent = without(p.sent, msg.message.ID)
+	p.comp.restore(msg.message.Text)
+	if p.id != "" || p.o.Begin == nil {
+		return p.notice(true, "%v", msg.err)
+	}
+	return p.do(func(ctx context.Context) tea.Msg {
+		if p.o.Begin.Refused != nil {
+			if other, why := p.o.Begin.Refused(); why != nil {
+				return refusedMsg{why, other}
+			}
+		}
+		if err := p.o.Begin.Missing(ctx); err != nil {
+			return missingMsg{err: err}
+		}
+		return noticeMsg{msg.err.Error(), true}
+	})
 }
 
 // A showMsg shows another session, after words of the program.
