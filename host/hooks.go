@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/internal/hooks"
@@ -110,7 +111,7 @@ func (e Env) hookSource(dir string, s HookSource, content string) HookSource {
 // again.
 func (e Env) ApproveHooks(dir string, s HookSource) error {
 	what := "hooks of " + s.Name + " in " + hostexec.RealPath(dir)
-	return e.Memory().Remember(gate.Decision{Key: s.key, Allow: true, What: what, By: ByPerson, At: time.Now().UTC()})
+	return e.Memory().Remember(gate.Decision{Key: s.key, Allow: true, What: what, By: act.ByPerson, At: time.Now().UTC()})
 }
 
 // hooksOf are the hooks of one workspace, as they were when its first session began.

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/llm"
@@ -49,7 +50,7 @@ func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent
 	if len(o.Then) == 0 {
 		err := openmanus.OpenWith(ctx, h.Store, id, opened, agent.Configured(0), o.Said)
 		if err == nil && o.Said == nil && agent.Spec.Approve == openmanus.ApprovePlan {
-			_, err = h.Store.Append(ctx, id, openmanus.ModeSet{ID: "open", Mode: openmanus.ApprovePlan, Note: planNote})
+			_, err = h.Store.Append(ctx, id, openmanus.ModeSet{ID: "open", Mode: openmanus.ApprovePlan, Note: act.PlanNote})
 			if errors.Is(err, openmanus.ErrExists) {
 				err = nil
 			}
@@ -95,7 +96,7 @@ func (h *Host) noteOf(spec openmanus.Spec, kind string) (llm.Parts, []openmanus.
 		b.WriteString(line + "\n")
 	}
 	if spec.Approve == openmanus.ApprovePlan {
-		b.WriteString(planGuide + "\n")
+		b.WriteString(act.PlanGuide + "\n")
 	}
 	root, err := openDir(h.Config, dir)
 	if err != nil {

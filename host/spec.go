@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/sandbox"
@@ -85,8 +86,8 @@ func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
 			return spec, mistake(fmt.Errorf("the schema of the answer: %w", err))
 		}
 	}
-	if err := checkMode(spec); err != nil {
-		return spec, err
+	if err := act.CheckMode(spec); err != nil {
+		return spec, mistake(err)
 	}
 	if spec.Flow != nil {
 		return h.completeFlow(spec)

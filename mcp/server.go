@@ -21,6 +21,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
@@ -400,7 +401,7 @@ func (v *visit) recordAnswer(got *sdk.ElicitResult) *sdk.CallToolResult {
 			return nil
 		}
 		reason, _ := got.Content["reason"].(string)
-		return failed(nil, "not allowed: "+cmp.Or(reason, "the person said no"))
+		return failed(nil, "not allowed: "+act.Denied(reason))
 	}
 	if got.Action != "accept" {
 		return failed(nil, "the person did not answer")

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -116,7 +116,7 @@ func (t *taskTool) run(ctx context.Context, call openmanus.Call, prompt string) 
 	if len(call.Answers) == 0 {
 		err = t.tasks.Open(ctx, id, prompt)
 	} else {
-		err = t.answer(ctx, id, call.Answers)
+		err = t.answer(ctx, id, call)
 	}
 	if err != nil {
 		return openmanus.Result{}, err
@@ -169,7 +169,7 @@ func (t Tasks) drive(ctx context.Context, id string, call openmanus.Call) error 
 	tell(t.Journal.Events(ctx, id, last)) // what came too late to be watched
 	if ctx.Err() != nil {
 		late := context.WithoutCancel(ctx)
-		_, ierr := t.Journal.Append(late, id, openmanus.Interrupted{ID: "client " + ids.New()})
+		_, ierr := t.Journal.Append(late, id, act.Stop(""))
 		return errors.Join(ctx.Err(), ierr)
 	}
 	return err
@@ -223,32 +223,32 @@ func (t *taskTool) question(ctx context.Context, id string, answers int, open ru
 
 // answer passes on the last of the answers to the question that the client was asked. An
 // answer to a question that this server does not remember is not used: what still waits is
-// asked again.
-func (t *taskTool) answer(ctx context.Context, id string, answers []openmanus.Answer) error {
+// asked again. So is what the answer does not decide, or another surface was faster: then
+// the client reads why.
+func (t *taskTool) answer(ctx context.Context, id string, call openmanus.Call) error {
+	answers := call.Answers
 	t.mu.Lock()
 	asked, known := t.asked[id]
 	t.mu.Unlock()
 	if !known || asked.answers != len(answers)-1 {
 		return nil
 	}
-	a := answers[len(answers)-1]
-	var body openmanus.Body = openmanus.Answered{Call: asked.call, N: asked.n, Text: a.Text, Data: a.Data, By: byClient}
+	a, acts := answers[len(answers)-1], act.Sessions{Journal: t.tasks.Journal}
+	var err error
 	if asked.ruling {
 		var said struct{ Decision, Reason string }
 		if err := json.Unmarshal(a.Data, &said); err != nil {
 			return fmt.Errorf("the answer cannot be read: %w", err)
 		}
-		r := openmanus.Ruled{Call: asked.call, Allow: said.Decision == "allow", By: byClient, Hash: asked.hash}
-		if !r.Allow {
-			if r.Reason = "the person said no"; said.Reason != "" {
-				r.Reason = "the person said: " + said.Reason
-			}
-		}
-		body = r
+		_, err = acts.Rule(ctx, asked.session, act.Decision{
+			Call: asked.call, Allow: said.Decision == "allow", By: byClient, Hash: asked.hash, Reason: said.Reason,
+		})
+	} else {
+		_, err = acts.Answer(ctx, asked.session, act.Answer{Call: asked.call, By: byClient, Text: a.Text, Data: a.Data, Nth: asked.n + 1})
 	}
-	_, err := t.tasks.Journal.Append(ctx, asked.session, body)
-	if errors.Is(err, openmanus.ErrExists) {
-		return nil // another surface was faster
+	if errors.As(err, new(*act.Error)) {
+		fmt.Fprintln(call.Live, err)
+		return nil
 	}
 	return err
 }

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/server/a2a"
@@ -283,7 +283,10 @@ func (a *a2aService) Cancel(ctx context.Context, r *a2a.TaskRequest) (*a2a.Task,
 	if t.Status.State.Ended() {
 		return nil, a2a.NotCancelable(t.Status.State)
 	}
-	if _, err := a.appendAndWake(ctx, info.ID, openmanus.Interrupted{ID: ids.New()}); err != nil {
+	var ended *act.Error
+	if _, err := a.acts().Interrupt(ctx, info.ID, ""); errors.As(err, &ended) {
+		return nil, a2a.NotCancelable(t.Status.State)
+	} else if err != nil {
 		return nil, err
 	}
 	return a.Get(ctx, r)

@@ -333,13 +333,13 @@ func (a *a2aService) decided(ctx context.Context, id string, m *a2a.Message) (bo
 // decisionOf reads what a message decides of what waits: a text that is the answer to
 // a question, or yes or no, or data {"call", "approved" | "answer"}. Another text to an
 // approval decides nothing.
-func decisionOf(m *a2a.Message, text string, waiting []Waiting) (w Waiting, payload any, ok bool, err error) {
+func decisionOf(m *a2a.Message, text string, waiting []Waiting) (w Waiting, payload json.RawMessage, ok bool, err error) {
 	if len(waiting) == 0 {
 		return w, nil, false, nil
 	}
 	var data struct {
 		Call   string
-		Answer any
+		Answer json.RawMessage
 	}
 	for _, p := range m.Parts {
 		if len(p.Data) > 0 && json.Unmarshal(p.Data, &data) == nil {
@@ -361,18 +361,19 @@ func decisionOf(m *a2a.Message, text string, waiting []Waiting) (w Waiting, payl
 	w = fit[0]
 	approval := w.Kind == string(openmanus.AskRuling)
 	switch {
-	case payload != nil && !approval && data.Answer != nil:
+	case payload != nil && !approval && len(data.Answer) > 0 && string(data.Answer) != "null":
 		return w, data.Answer, true, nil
 	case payload != nil && approval:
 		return w, payload, true, nil
 	case !approval:
-		return w, strings.TrimSpace(text), true, nil
+		payload, err = json.Marshal(strings.TrimSpace(text))
+		return w, payload, true, err
 	}
 	switch strings.ToLower(strings.Trim(strings.TrimSpace(text), ".!")) {
 	case "yes", "y", "ok", "okay", "approve", "approved", "allow", "true":
-		return w, true, true, nil
+		return w, json.RawMessage("true"), true, nil
 	case "no", "n", "deny", "denied", "reject", "rejected", "false":
-		return w, false, true, nil
+		return w, json.RawMessage("false"), true, nil
 	}
 	return w, nil, false, nil
 }

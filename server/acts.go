@@ -13,8 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/args"
-	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
@@ -27,19 +26,34 @@ type appended struct {
 	}
 }
 
-// appendAndWake appends bodies to a session and wakes it. Bodies that are
-// there already, with the same keys and contents, count as appended, so that a
-// client can repeat a request. Other contents are [openmanus.ErrConflict].
-func (s *Server) appendAndWake(ctx context.Context, id string, bodies ...openmanus.Body) (*appended, error) {
-	evs, err := s.Store.Append(ctx, id, bodies...)
-	if err != nil && (!errors.Is(err, openmanus.ErrExists) || errors.Is(err, openmanus.ErrConflict)) {
-		return nil, err
+// acts returns the sessions, for a person to act in.
+func (s *Server) acts() act.Sessions {
+	memory, _ := s.Host.(act.Memory)
+	return act.Sessions{Journal: s.Store, View: s.states.view, Wake: s.wake, Memory: memory}
+}
+
+// acted returns the response to what a person did, and how it went.
+func acted(seq int64, err error) (*appended, error) {
+	if err != nil {
+		return nil, refused(err)
 	}
 	out := new(appended)
-	if len(evs) > 0 {
-		out.Body.Seq = evs[len(evs)-1].Seq
+	out.Body.Seq = seq
+	return out, nil
+}
+
+// refused returns an [act.Error] as the response to a request, and other errors as they are.
+func refused(err error) error {
+	var e *act.Error
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case e.Kind == act.Absent:
+		return &FieldError{e.Field, Absent(e.Error())}
+	case e.Kind == act.Conflict:
+		return huma.Error409Conflict(e.Error())
 	}
-	return out, s.wake(ctx, id)
+	return &FieldError{e.Field, e.Err}
 }
 
 // wake wakes the root of the tree of sessions that a session belongs to. The
@@ -113,7 +127,7 @@ func (s *Server) sendMessage(ctx context.Context, info journal.SessionInfo, in *
 	if err := s.addUpload(userOf(ctx), in.attached(), false, time.Now()); err != nil {
 		return nil, err
 	}
-	return s.appendAndWake(ctx, info.ID, m)
+	return acted(s.acts().Append(ctx, info.ID, m))
 }
 
 // attached returns about how many bytes are attached to the message.
@@ -159,7 +173,7 @@ func (s *Server) repeatMessage(ctx context.Context, id string, m openmanus.UserS
 		}
 		if said, ok := ev.Body.(openmanus.UserSaid); ok && said.ID == m.ID {
 			m.Note, m.Trace = said.Note, said.Trace
-			return s.appendAndWake(ctx, id, m)
+			return acted(s.acts().Append(ctx, id, m))
 		}
 	}
 	return nil, nil
@@ -202,68 +216,12 @@ type rulingRequest struct {
 	}
 }
 
-// rule appends a ruling on a call that waits for approval. The ruling carries
-// the hash of what the user was shown: if that has changed when the call is about
-// to run, the call fails instead. A decision to remember is stored only after the
-// ruling.
+// rule records the user's decision about a call that waits for approval.
 func (s *Server) rule(ctx context.Context, info journal.SessionInfo, in *rulingRequest) (*appended, error) {
-	p, err := s.pendingCall(ctx, info.ID, in.Body.Call, openmanus.AskRuling)
-	if err != nil {
-		return nil, err
-	}
-	r := openmanus.Ruled{Call: p.call.ID, Allow: in.Body.Allow, By: userOf(ctx).Name, Hash: p.question.Hash, Message: in.message}
-	if r.Scope = in.Body.Scope; r.Scope != "" && (r.Scope != p.question.Scope || !r.Allow || len(in.Body.Input) > 0) {
-		return nil, &FieldError{"scope", errors.New("it must be the scope of the question, and the call allowed as it is")}
-	}
-	remember, err := s.remember(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	if remember != nil {
-		r.Rule = "remembered from now on"
-	}
-	switch {
-	case !r.Allow && in.Body.Reason != "":
-		r.Reason = "the person said: " + in.Body.Reason
-	case !r.Allow:
-		r.Reason = "the person said no"
-	case len(in.Body.Input) > 0:
-		if r.Input, err = p.checkInput(string(in.Body.Input)); err != nil {
-			return nil, &FieldError{"input", err}
-		}
-	}
-	out, err := s.decide(ctx, info.ID, r)
-	if err == nil && remember != nil {
-		err = remember(r.By, r.Allow)
-	}
-	return out, err
-}
-
-// remember returns the function that remembers the decision, or nil if the
-// request does not ask for that.
-func (s *Server) remember(ctx context.Context, in *rulingRequest) (f func(by string, allow bool) error, err error) {
-	if !in.Body.Remember {
-		return nil, nil
-	}
-	h, ok := s.Host.(Rememberer)
-	if !ok {
-		return nil, &FieldError{"remember", errors.New("this server does not remember decisions")}
-	}
-	if len(in.Body.Input) > 0 {
-		err := errors.New("only the agent's own call can be remembered: leave out input or remember")
-		return nil, &FieldError{"remember", err}
-	}
-	err = s.states.view(ctx, in.ID, func(st *openmanus.State) error {
-		if c := st.Call(in.Body.Call); c != nil {
-			f = h.Remember(in.ID, st, c)
-		}
-		return nil
-	})
-	if err == nil && f == nil {
-		why := errors.New("this decision cannot be remembered: the effect of the call depends on the file or page as it is then")
-		err = &FieldError{"remember", why}
-	}
-	return f, err
+	b := in.Body
+	return acted(s.acts().Rule(ctx, info.ID, act.Decision{
+		Call: b.Call, Allow: b.Allow, By: userOf(ctx).Name, Input: string(b.Input), Reason: b.Reason, Scope: b.Scope, Remember: b.Remember, Message: in.message,
+	}))
 }
 
 // An answerRequest answers the question of a call that waits for text.
@@ -271,130 +229,37 @@ type answerRequest struct {
 	OneSession
 	message string // the id of the message that it came with, of a protocol that has them
 	Body    struct {
-		Call   string `json:"call" minLength:"1" maxLength:"100"`
-		Answer any    `json:"answer" doc:"Text, or a value that matches the question's schema if it has one."`
+		Call   string          `json:"call" minLength:"1" maxLength:"100"`
+		Answer json.RawMessage `json:"answer" doc:"Text, or a value that matches the question's schema if it has one."`
 	}
 }
 
-// answer appends an answer to a question of a call. With a schema, the answer
-// must match it; its Text is then the JSON.
+// answer records the user's answer to a question of a call.
 func (s *Server) answer(ctx context.Context, info journal.SessionInfo, in *answerRequest) (*appended, error) {
-	p, err := s.pendingCall(ctx, info.ID, in.Body.Call, openmanus.AskText)
-	if err != nil {
-		return nil, err
+	a := act.Answer{Call: in.Body.Call, By: userOf(ctx).Name, Message: in.message}
+	if json.Unmarshal(in.Body.Answer, &a.Text) != nil {
+		a.Data = in.Body.Answer
 	}
-	a := openmanus.Answered{Call: p.call.ID, N: p.question.N, By: userOf(ctx).Name, Message: in.message}
-	text, isText := in.Body.Answer.(string)
-	switch {
-	case len(p.question.Schema) > 0:
-		if a.Data, err = checkAnswer(in.Body.Answer, p.question.Schema); err != nil {
-			return nil, &FieldError{"answer", err}
-		}
-		a.Text = string(a.Data)
-	case !isText || strings.TrimSpace(text) == "":
-		return nil, &FieldError{"answer", errors.New("it must be text, and not empty")}
-	default:
-		a.Text = text
-	}
-	return s.decide(ctx, info.ID, a)
+	return acted(s.acts().Answer(ctx, info.ID, a))
 }
 
-// checkAnswer returns an answer in JSON if it matches the schema. Values that fit after an
-// obvious conversion, such as a number in a string, are converted.
-func checkAnswer(answer any, schema json.RawMessage) (json.RawMessage, error) {
-	data, err := json.Marshal(answer)
-	if err != nil {
-		return nil, err
-	}
-	compiled, err := args.Compile(schema)
-	if err != nil {
-		return nil, err
-	}
-	checked, err := compiled.Check(string(data))
-	return json.RawMessage(checked), err
-}
-
-// decide appends a ruling or an answer. The first decision holds: if there is
-// another one already, the error is a conflict.
-func (s *Server) decide(ctx context.Context, id string, b openmanus.Body) (*appended, error) {
-	out, err := s.appendAndWake(ctx, id, b)
-	if errors.Is(err, openmanus.ErrConflict) {
-		err = huma.Error409Conflict("this has been decided differently already; the first decision holds")
-	}
-	return out, err
-}
-
-// A pendingCall is a copy of a call that waits for the user.
-type pendingCall struct {
-	call     openmanus.CallState
-	question openmanus.Asked
-	tools    []openmanus.ToolSpec // of the session
-}
-
-// pendingCall returns the call with this id, which must wait for the given
-// kind of decision.
-func (s *Server) pendingCall(ctx context.Context, id, call string, kind openmanus.AskKind) (p pendingCall, err error) {
+// pendingCall returns a copy of the call with an id, which must wait for the given kind of
+// decision, and its question.
+func (s *Server) pendingCall(ctx context.Context, id, call string, kind openmanus.AskKind) (c openmanus.CallState, q openmanus.Asked, err error) {
 	err = s.states.view(ctx, id, func(st *openmanus.State) error {
-		c := st.Call(call)
-		if c == nil {
-			return &FieldError{"call", Absent(fmt.Sprintf("the session has no open call %q", call))}
+		waits, asked, err := act.Waiting(st, call, kind)
+		if err == nil {
+			c, q = *waits, asked
 		}
-		p = pendingCall{*c, c.Question(), st.Config.Tools}
-		switch asked := p.question.Kind; {
-		case asked == "":
-			return huma.Error409Conflict(fmt.Sprintf("call %s does not wait for the user", call))
-		case asked != kind:
-			return huma.Error409Conflict(fmt.Sprintf("call %s waits for %s", call, decisions[asked]))
-		case !c.Asking && c.Done != nil:
-			return huma.Error409Conflict(fmt.Sprintf("call %s has ended: %s", call, clip.Text(c.Done.Parts.Text(), 200)))
-		}
-		return nil
+		return refused(err)
 	})
-	return p, err
-}
-
-// decisions name what calls wait for.
-var decisions = map[openmanus.AskKind]string{openmanus.AskRuling: "a ruling", openmanus.AskText: "an answer"}
-
-// checkInput checks arguments that the user wrote for the call against the
-// tool's schema. It returns "" if they are those of the model.
-func (p *pendingCall) checkInput(input string) (string, error) {
-	for _, tool := range p.tools {
-		if tool.Name != p.call.Name {
-			continue
-		}
-		schema, err := args.Compile(tool.Input)
-		if err != nil {
-			return "", err
-		}
-		if input, err = schema.Check(input); err != nil {
-			return "", err
-		}
-	}
-	if input == p.call.Arguments() {
-		return "", nil
-	}
-	return input, nil
-}
-
-// checkStatus returns a conflict unless the session has one of two statuses,
-// in which the request makes sense.
-func (s *Server) checkStatus(ctx context.Context, id, request string, one, other openmanus.Status) error {
-	return s.states.view(ctx, id, func(st *openmanus.State) error {
-		if now := st.Status(); now != one && now != other {
-			return huma.Error409Conflict(fmt.Sprintf("the session is %s: there is nothing to %s", now, request))
-		}
-		return nil
-	})
+	return c, q, err
 }
 
 // interrupt stops a session that runs or waits: its calls are cancelled, and their
 // results recorded. The next message, or retry, continues it.
 func (s *Server) interrupt(ctx context.Context, info journal.SessionInfo, in *OneSession) (*appended, error) {
-	if err := s.checkStatus(ctx, info.ID, "interrupt", openmanus.Running, openmanus.Waiting); err != nil {
-		return nil, err
-	}
-	return s.appendAndWake(ctx, info.ID, openmanus.Interrupted{ID: ids.New()})
+	return acted(s.acts().Interrupt(ctx, info.ID, ""))
 }
 
 // A retryRequest continues a session, possibly with higher limits. Without them a
@@ -409,14 +274,11 @@ type retryRequest struct {
 // retry continues a session that failed or was stopped, with new limits if the
 // request has any.
 func (s *Server) retry(ctx context.Context, info journal.SessionInfo, in *retryRequest) (*appended, error) {
-	if err := s.checkStatus(ctx, info.ID, "retry", openmanus.Failed, openmanus.Halted); err != nil {
-		return nil, err
-	}
 	limits := in.Body.Limits.limits()
 	if l, ok := s.Host.(Limiter); ok {
 		if err := l.MayLimit(ctx, info.ID, limits); err != nil {
 			return nil, err
 		}
 	}
-	return s.appendAndWake(ctx, info.ID, openmanus.Resumed{ID: ids.New(), Limits: limits})
+	return acted(s.acts().Continue(ctx, info.ID, limits))
 }

@@ -73,10 +73,10 @@ type aguiContext struct {
 
 // An aguiResume decides what an interrupt asked.
 type aguiResume struct {
-	_         struct{} `json:"-" additionalProperties:"true"`
-	Interrupt string   `json:"interruptId" minLength:"1" maxLength:"1000"`
-	Status    string   `json:"status" enum:"resolved,cancelled"`
-	Payload   any      `json:"payload,omitempty"`
+	_         struct{}        `json:"-" additionalProperties:"true"`
+	Interrupt string          `json:"interruptId" minLength:"1" maxLength:"1000"`
+	Status    string          `json:"status" enum:"resolved,cancelled"`
+	Payload   json.RawMessage `json:"payload,omitempty"`
 }
 
 // agui serves a run of AG-UI: it sends what is new in the request to the session,
@@ -127,7 +127,7 @@ func (s *Server) startRun(ctx context.Context, in *aguiRequest) (run agui.Run, f
 		return run, from, err
 	}
 	for i, r := range results {
-		out, err := s.decide(ctx, info.ID, r)
+		out, err := acted(s.acts().Append(ctx, info.ID, r))
 		if err != nil {
 			return run, from, err
 		}
@@ -151,7 +151,7 @@ func (s *Server) startRun(ctx context.Context, in *aguiRequest) (run agui.Run, f
 		}
 		for _, b := range missing {
 			if err == nil && run.Least > info.Events { // the message was not sent before
-				_, err = s.decide(ctx, info.ID, b)
+				_, err = acted(s.acts().Append(ctx, info.ID, b))
 			}
 		}
 	}
@@ -349,11 +349,11 @@ type ruling struct {
 // decideWaiting decides what waits for the user by what a client sends: for an
 // approval a boolean or a [ruling], for a question the answer. To cancel is to deny,
 // and to give no answer.
-func (s *Server) decideWaiting(ctx context.Context, w Waiting, message string, cancelled bool, payload any) (*appended, error) {
+func (s *Server) decideWaiting(ctx context.Context, w Waiting, message string, cancelled bool, payload json.RawMessage) (*appended, error) {
 	info := journal.SessionInfo{ID: w.Session}
 	if w.Kind != string(openmanus.AskRuling) {
 		if cancelled {
-			return s.noAnswer(ctx, w)
+			return acted(s.acts().NoAnswer(ctx, w.Session, w.Call, userOf(ctx).Name))
 		}
 		in := &answerRequest{OneSession: OneSession{w.Session}, message: message}
 		in.Body.Call, in.Body.Answer = w.Call, payload
@@ -374,26 +374,12 @@ func (s *Server) decideWaiting(ctx context.Context, w Waiting, message string, c
 
 // rulingOf reads a decision about a call: true, false, or an object with approved and
 // perhaps a reason.
-func rulingOf(payload any) (r ruling, err error) {
-	if allow, ok := payload.(bool); ok {
-		return ruling{Approved: &allow}, nil
+func rulingOf(payload json.RawMessage) (r ruling, err error) {
+	if json.Unmarshal(payload, &r.Approved) == nil && r.Approved != nil {
+		return r, nil
 	}
-	data, err := json.Marshal(payload)
-	if err == nil {
-		err = json.Unmarshal(data, &r)
-	}
-	if err != nil || r.Approved == nil {
+	if json.Unmarshal(payload, &r) != nil || r.Approved == nil {
 		return r, errors.New(`this call waits for approval: answer true, false or {"approved": true}`)
 	}
 	return r, nil
-}
-
-// noAnswer tells the agent that its question gets no answer.
-func (s *Server) noAnswer(ctx context.Context, w Waiting) (*appended, error) {
-	p, err := s.pendingCall(ctx, w.Session, w.Call, openmanus.AskText)
-	if err != nil {
-		return nil, err
-	}
-	return s.decide(ctx, w.Session, openmanus.Answered{Call: p.call.ID, N: p.question.N, By: userOf(ctx).Name,
-		Data: json.RawMessage(`null`), Text: "The person does not answer this question. Continue as well as you can."})
 }

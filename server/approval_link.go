@@ -11,10 +11,12 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
@@ -104,16 +106,16 @@ var errAsksOtherwise = errors.New("the call asks something else now")
 
 // claimed returns the call that a claim is about, if its question still waits and is the
 // very one for which the link was made.
-func (s *Server) claimed(ctx context.Context, c *claim) (p pendingCall, title string, err error) {
+func (s *Server) claimed(ctx context.Context, c *claim) (call openmanus.CallState, q openmanus.Asked, title string, err error) {
 	info, err := s.ownSession(ctx, c.Session)
 	if err != nil {
-		return p, "", err
+		return call, q, "", err
 	}
-	p, err = s.pendingCall(ctx, c.Session, c.Call, openmanus.AskRuling)
-	if err == nil && (p.question.N != c.N || p.question.Hash != c.Hash) {
+	call, q, err = s.pendingCall(ctx, c.Session, c.Call, openmanus.AskRuling)
+	if err == nil && (q.N != c.N || q.Hash != c.Hash) {
 		err = errAsksOtherwise
 	}
-	return p, info.Title, err
+	return call, q, info.Title, err
 }
 
 // approval returns the page that shows what a link decides. Nothing is decided by opening
@@ -123,28 +125,27 @@ func (s *Server) approval(ctx context.Context, c *claim, now time.Time) (int, fu
 	if !now.Before(ends) {
 		return http.StatusGone, over("This link has expired. Open the session to decide.", "此链接已过期。请打开会话进行处理。")
 	}
-	p, title, err := s.claimed(ctx, c)
+	call, q, title, err := s.claimed(ctx, c)
 	if err != nil {
 		return http.StatusConflict, over("There is nothing left to decide here: the call was decided, has ended, or asks something else now.",
 			"这里已没有需要处理的内容：该调用已被处理、已结束，或现在询问的是其他内容。")
 	}
 	var exact bytes.Buffer
-	if json.Indent(&exact, []byte(p.call.Arguments()), "", "  ") != nil {
-		exact.WriteString(p.call.Arguments())
+	if json.Indent(&exact, []byte(call.Arguments()), "", "  ") != nil {
+		exact.WriteString(call.Arguments())
 	}
-	return http.StatusOK, approvalForm(p, title, exact.String(), ends)
+	return http.StatusOK, approvalForm(call.Name, q, title, exact.String(), ends)
 }
 
 // approvalForm is the body of the page that shows a call and asks whether it may run. All
 // texts of the call, its tool and the session are plain text, with invisible characters
 // written out.
-func approvalForm(p pendingCall, title, exact string, ends time.Time) func(say) string {
-	q := p.question
+func approvalForm(tool string, q openmanus.Asked, title, exact string, ends time.Time) func(say) string {
 	text := func(s string) string { return html.EscapeString(clip.Visible(s)) }
 	return func(t say) string {
 		var b strings.Builder
 		put := func(all ...string) { b.WriteString(strings.Join(all, "")) }
-		put("<h1>", text(q.Question), "</h1><p>", t("The agent of this session wants to use ", "此会话中的智能体想要使用 "), text(p.call.Name), t(": ", "："), text(title),
+		put("<h1>", text(q.Question), "</h1><p>", t("The agent of this session wants to use ", "此会话中的智能体想要使用 "), text(tool), t(": ", "："), text(title),
 			`</p><pre class="exact">`, text(exact), "</pre>")
 		if q.Shown != "" {
 			put(`<pre class="exact">`, text(q.Shown), "</pre>")
@@ -165,7 +166,7 @@ func approvalForm(p pendingCall, title, exact string, ends time.Time) func(say) 
 		}
 		put(`</dl><form method="post"><button class="btn primary" name="allow" value="true">`, t("Allow once", "允许一次"), "</button>",
 			`<label for="reason">`, t("Why not, if you deny it", "拒绝的原因（可选）"), "</label>",
-			`<input class="field" id="reason" name="reason" maxlength="1000" autocomplete="off">`,
+			`<input class="field" id="reason" name="reason" maxlength="`, strconv.Itoa(act.MaxReason), `" autocomplete="off">`,
 			`<button class="btn danger" name="allow" value="false">`, t("Deny", "拒绝"), `</button></form><p class="tiny quiet">`,
 			t("This link decides this one call and nothing else. It is valid until ", "此链接只能决定这一个调用，有效期至 "),
 			ends.UTC().Format("2006-01-02 15:04 UTC"), "</p>")
@@ -196,19 +197,14 @@ func (s *Server) ruleByLink(ctx context.Context, r *http.Request, c *claim) (int
 	if allow != "true" && allow != "false" {
 		return http.StatusUnprocessableEntity, over("The form does not say whether to allow the call.", "表单没有说明是否允许该调用。")
 	}
-	ruled := openmanus.Ruled{Call: c.Call, Allow: allow == "true", Hash: c.Hash, By: userOf(ctx).Name + " by link from " + origin(r)}
-	if !ruled.Allow {
-		ruled.Reason = "the person said no"
-		if why := strings.TrimSpace(r.PostForm.Get("reason")); why != "" {
-			ruled.Reason = "the person said: " + clip.Text(why, 1000)
-		}
-	}
-	if _, err := s.decide(ctx, c.Session, ruled); err != nil {
+	d := act.Decision{Call: c.Call, Allow: allow == "true", Hash: c.Hash, By: userOf(ctx).Name + " by link from " + origin(r),
+		Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
+	if _, err := s.acts().Rule(ctx, c.Session, d); err != nil {
 		s.Log.Warn("cannot decide a call by link", "session", c.Session, "call", c.Call, "error", err)
 		return http.StatusConflict, over("The call could not be decided: "+err.Error(), "无法处理该调用："+err.Error())
 	}
-	s.Log.Info("call decided by link", "session", c.Session, "call", c.Call, "allow", ruled.Allow, "from", origin(r))
-	if ruled.Allow {
+	s.Log.Info("call decided by link", "session", c.Session, "call", c.Call, "allow", d.Allow, "from", origin(r))
+	if d.Allow {
 		return http.StatusOK, over("Allowed, this once. You can close this page.", "已允许这一次。可以关闭此页面。")
 	}
 	return http.StatusOK, over("Denied. You can close this page.", "已拒绝。可以关闭此页面。")

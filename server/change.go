@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 )
@@ -96,15 +97,18 @@ type previewResponse struct {
 // preview responds with what a call would do with arguments that the user wrote. It
 // changes nothing.
 func (s *Server) preview(ctx context.Context, info journal.SessionInfo, in *previewRequest) (*previewResponse, error) {
-	p, err := s.pendingCall(ctx, info.ID, in.Body.Call, openmanus.AskRuling)
+	err := s.states.view(ctx, info.ID, func(st *openmanus.State) error {
+		c, _, err := act.Waiting(st, in.Body.Call, openmanus.AskRuling)
+		if err == nil {
+			_, err = act.Input(st, c, string(in.Body.Input))
+		}
+		return refused(err)
+	})
 	if err != nil {
 		return nil, err
 	}
 	if err := checkWorkspace(info.Workspace); err != nil {
 		return nil, err
-	}
-	if _, err := p.checkInput(string(in.Body.Input)); err != nil {
-		return nil, &FieldError{"input", err}
 	}
 	e, err := s.Local.Effect(ctx, info.ID, in.Body.Call, string(in.Body.Input))
 	out := new(previewResponse)

@@ -29,7 +29,7 @@ type Store interface {
 }
 
 // A Host opens sessions and describes what they can be made of. A host announces further abilities
-// by the optional interfaces [Holder], [Traveller], [Rememberer], [Reconfigurer], [Planner],
+// by the optional interfaces [Holder], [Traveller], [act.Memory], [Reconfigurer], [Planner],
 // [Rewinder], [DocumentReader] and [Cleaner]. Implementations are safe for concurrent use.
 type Host interface {
 	// Open opens a session, which has no message yet, under an id that no
@@ -83,16 +83,6 @@ type Limiter interface {
 	// MayLimit returns a [*FieldError] if the session must not go on with these limits,
 	// of which those that are 0 stay as they are.
 	MayLimit(ctx context.Context, session string, l openmanus.Limits) error
-}
-
-// A Rememberer is a [Host] that can remember a decision about a call and apply
-// it to the same call from then on.
-type Rememberer interface {
-	// Remember returns a function that remembers a decision about c, a call
-	// that waits for a ruling in a session with the state s. It returns nil
-	// if decisions about c cannot be remembered. The function must not use s
-	// or c, which may have changed when it is called.
-	Remember(session string, s *openmanus.State, c *openmanus.CallState) func(by string, allow bool) error
 }
 
 // A Cleaner is a [Host] that stores more about a session than its events.

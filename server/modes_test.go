@@ -3,18 +3,8 @@ package server_test
 import (
 	"testing"
 
-	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
-
-// ApprovePlan implements [server.PlanApprover].
-func (h *host) ApprovePlan(_ string, _ *openmanus.State, mode, text, by string) ([]openmanus.Body, error) {
-	return []openmanus.Body{
-		openmanus.ModeSet{ID: "plan-1", Mode: mode, By: by},
-		openmanus.UserSaid{ID: "plan-1", Message: llm.Say(llm.User, "Do it: "+text)},
-	}, nil
-}
 
 // A plan is shown while it waits, and is carried out in one of the modes that change something or look.
 func TestPlansAreApproved(t *testing.T) {

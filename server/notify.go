@@ -105,11 +105,11 @@ func (n *notifier) tell(ctx context.Context, waiting []Waiting) {
 		n.told[key] = true
 		m, kind := message{Session: n.info.ID, Title: n.title(ctx), Path: sessionPath(n.info.ID)}, "asks"
 		if u := n.s.users.byName(n.info.Owner); u != nil && w.Kind == string(openmanus.AskRuling) {
-			p, err := n.s.pendingCall(ctx, w.Session, w.Call, openmanus.AskRuling)
+			_, q, err := n.s.pendingCall(ctx, w.Session, w.Call, openmanus.AskRuling)
 			if err != nil {
 				continue // it was decided meanwhile
 			}
-			m.Path, kind = u.approvalPath(w.Session, p.question, time.Now()), "may"
+			m.Path, kind = u.approvalPath(w.Session, q, time.Now()), "may"
 		}
 		n.s.push(ctx, n.info.Owner, m, true, func(language string) string { return pushWords(language, kind) + w.Tool })
 	}

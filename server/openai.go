@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/server/openai"
 )
@@ -253,16 +253,10 @@ func (c clients) Decide(ctx context.Context, id string, st *openmanus.State, lea
 		if leave(call) {
 			continue
 		}
-		var b openmanus.Body
-		switch q := call.Question(); q.Kind {
-		case openmanus.AskRuling:
-			b = openmanus.Ruled{Call: call.ID, By: "policy", Rule: "no user to ask", Hash: q.Hash,
-				Reason: "this call needs approval, and this session has no user to ask"}
-		default:
-			b = openmanus.Answered{Call: call.ID, N: q.N, By: "policy", Data: json.RawMessage(`null`),
-				Text: "No user can be asked in this session. Continue as well as you can, and state your assumptions in the answer."}
+		b, err := act.Nobody(st, call.ID)
+		if err == nil {
+			_, err = c.Store.Append(ctx, id, b)
 		}
-		_, err := c.Store.Append(ctx, id, b)
 		if err != nil && !errors.Is(err, openmanus.ErrExists) { // an earlier decision holds
 			return err
 		}

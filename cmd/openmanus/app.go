@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
@@ -24,6 +25,9 @@ type app struct {
 
 	status func(line string) // shows what runs, see [linemode.Options]; or nil
 }
+
+// acts returns the sessions, for the person to act in.
+func (a *app) acts() act.Sessions { return act.Sessions{Journal: a.db, Memory: a.Host} }
 
 // host returns what a host has of the terminal. Nothing is asked, and no link
 // shown, unless a user is there to answer.

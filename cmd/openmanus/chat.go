@@ -11,12 +11,12 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/internal/tui"
 )
 
@@ -303,7 +303,7 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 func (c *chat) answer(ctx context.Context, prompt string) (string, error) {
 	line, err := c.ask(ctx, prompt)
 	if errors.Is(err, tui.ErrInterrupt) {
-		if _, err := c.db.Append(ctx, c.id, openmanus.Interrupted{ID: ids.New()}); err != nil {
+		if _, err := c.db.Append(ctx, c.id, act.Stop("")); err != nil {
 			return "", err
 		}
 		<-ctx.Done() // the session has gone on: it is interrupted
@@ -372,7 +372,7 @@ func (c *chat) retry(ctx context.Context, share bool) error {
 			return err
 		}
 	}
-	return c.goOn(ctx, openmanus.Resumed{ID: ids.New()})
+	return c.goOn(ctx, act.Resume(openmanus.Limits{}))
 }
 
 // back takes the session back, after it has shown what that means and the user has

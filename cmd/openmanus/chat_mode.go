@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
@@ -94,15 +95,7 @@ func (c *chat) setMode(ctx context.Context, mode string) error {
 		c.mode = mode
 		return nil
 	}
-	s, err := openmanus.Load(ctx, c.db, c.id)
-	if err != nil {
-		return err
-	}
-	set, err := host.ModeSet(s, mode, host.ByPerson)
-	if err != nil || set == nil {
-		return err
-	}
-	_, err = c.db.Append(ctx, c.id, set)
+	_, err := c.acts().Do(ctx, c.id, func(s *openmanus.State) ([]openmanus.Body, error) { return act.Mode(s, mode, act.ByPerson) })
 	return err
 }
 
@@ -113,7 +106,7 @@ func (c *chat) approvePlan(ctx context.Context, mode string) error {
 	if err != nil {
 		return err
 	}
-	bodies, err := host.ApprovePlan(c.id, s, mode, "", host.ByPerson)
+	bodies, err := act.ApprovePlan(c.id, s, mode, "", act.ByPerson)
 	if err != nil {
 		return err
 	}

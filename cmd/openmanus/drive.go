@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
-	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -56,7 +56,7 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 	d.before = d.scan()
 	if isTerminal(a.t.in) && isTerminal(a.t.err) {
 		a.AskToInstall = true
-		d.person = &person{ask: a.t.ask, print: d.print, all: make(map[string]bool)}
+		d.person = &person{ask: a.t.ask, print: d.print, all: make(map[string]bool), acts: a.acts()}
 	}
 	a.OnRetry = func(err error, wait time.Duration) {
 		d.print.Remark("the model did not answer (%v); trying again in %s", err, wait.Round(100*time.Millisecond))
@@ -269,7 +269,7 @@ func (d *drive) onSignal(ctx context.Context, cancel context.CancelFunc) (stop f
 				}
 				// The session may have ended on its own: then there is
 				// nothing to interrupt, and the error says so.
-				if _, err := d.db.Append(ctx, d.id, openmanus.Interrupted{ID: ids.New(), Said: d.print.SoFar()}); err != nil {
+				if _, err := d.db.Append(ctx, d.id, act.Stop(d.print.SoFar())); err != nil {
 					cancel()
 				}
 			case <-done:

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/act"
 )
 
 // TestWrongInput: what is asked wrongly ends with 2, what a session is in no
@@ -124,7 +124,7 @@ func TestFasterElsewhere(t *testing.T) {
 	d.must("sessions", "approve", "last", "c0-2")
 	for i, want := range []string{"it is decided already: c0-1 was denied by the person at ", ""} {
 		call := x.s.Calls[i]
-		err := x.rule(t.Context(), call, openmanus.Ruled{Call: call.ID, Allow: true, By: host.ByPerson, Hash: call.Question().Hash})
+		err := x.rule(t.Context(), call, act.Decision{Call: call.ID, Allow: true, By: act.ByPerson, Hash: call.Question().Hash})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("allowing %s: %v, want %q", call.ID, err, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/host"
 )
 
@@ -74,7 +75,7 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	var then []openmanus.Body
 	if plan != nil {
-		said, err := host.Prefilled(spec, plan, host.ByPerson)
+		said, err := host.Prefilled(spec, plan, act.ByPerson)
 		if err != nil {
 			return fmt.Errorf("--plan: %w", err)
 		}

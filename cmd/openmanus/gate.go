@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
@@ -143,7 +144,7 @@ func (c *configTrustCmd) Run(ctx context.Context, t *terminal, _ *globals) error
 	if err := t.confirm(ctx, what, c.Yes); err != nil {
 		return err
 	}
-	d := gate.Decision{Key: host.TrustKey(file, content), Allow: true, What: "configuration " + file, By: host.ByPerson, At: time.Now().UTC()}
+	d := gate.Decision{Key: host.TrustKey(file, content), Allow: true, What: "configuration " + file, By: act.ByPerson, At: time.Now().UTC()}
 	if err := t.host().Memory().Remember(d); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/act"
 )
 
 // An incident is something that went wrong elsewhere, played here through the
@@ -168,7 +168,7 @@ func TestApprovalAfterAKill(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &calls); err != nil || len(calls) != 1 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if c := calls[0]; c.Decision != "allowed" || c.By != host.ByPerson || c.Asked == nil || c.Outcome != "done" || len(c.Runs) != 1 || c.Sandbox != "none" {
+	if c := calls[0]; c.Decision != "allowed" || c.By != act.ByPerson || c.Asked == nil || c.Outcome != "done" || len(c.Runs) != 1 || c.Sandbox != "none" {
 		t.Errorf("the audit says %+v", c)
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/internal/clip"
@@ -251,13 +252,14 @@ type command interface {
 }
 
 // report prints err unless it has nothing to say, and returns its exit code. An
-// error of package host is a mistake in the configuration.
+// error of package host is a mistake in the configuration, and so may be one of act.
 func (t *terminal) report(err error) int {
 	if err == nil {
 		return exitFinished
 	}
 	code := exitFailed
-	if errors.As(err, new(*host.Error)) {
+	refused := (*act.Error)(nil)
+	if errors.As(err, new(*host.Error)) || errors.As(err, &refused) && refused.Kind == act.Invalid {
 		code = exitUsage
 	}
 	var e exit

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/gate"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
@@ -25,6 +24,13 @@ type person struct {
 	print *linemode.Printer
 	ask   func(ctx context.Context, prompt string) (string, error) // io.EOF: they left
 	all   map[string]bool                                          // the sessions in which they allowed everything
+	acts  act.Sessions
+}
+
+// notLasting returns why a decision about a call cannot be remembered, or nil.
+func (p *person) notLasting(w run.Question) error {
+	_, err := p.acts.Lasting(w.Session, w.State, w.Call)
+	return err
 }
 
 // ask prints prompt and reads a line of standard input. It returns early when
@@ -69,10 +75,10 @@ type lineRead struct {
 // a question was answered elsewhere or the user has left.
 func (d *drive) decide(ctx context.Context, qs []run.Question) error {
 	defer d.print.Release()
-	for _, q := range qs {
+	for i, q := range qs {
 		waiting, cancel := d.untilMoved(ctx, q)
 		d.print.Hold()
-		body, err := d.person.consider(waiting, q, summary.Asker(d.id, q))
+		record, err := d.person.consider(waiting, q, summary.Asker(d.id, q))
 		d.print.Release()
 		moved := context.Cause(waiting) == errMoved
 		cancel()
@@ -86,11 +92,15 @@ func (d *drive) decide(ctx context.Context, qs []run.Question) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.db.Append(ctx, q.Session, body)
-		if r, ok := body.(openmanus.Ruled); err == nil && ok && r.Rule == host.ForGood {
-			err = d.Remember(q.Session, q.State, q.Call, r.Allow, host.ByPerson)
+		err = record(ctx)
+		if e := (*act.Error)(nil); errors.As(err, &e) {
+			if e.Kind == act.Invalid {
+				d.print.Question("%v", err)
+				return d.decide(ctx, qs[i:])
+			}
+			continue // somebody else was faster
 		}
-		if err != nil && !errors.Is(err, openmanus.ErrExists) {
+		if err != nil {
 			return err
 		}
 	}
@@ -128,40 +138,34 @@ func (d *drive) untilMoved(ctx context.Context, q run.Question) (context.Context
 	}
 }
 
-// consider puts a question to the user and returns the answer as an event. who
-// names the session that asks, if it is not the one the user talks to.
-func (p *person) consider(ctx context.Context, w run.Question, who string) (openmanus.Body, error) {
+// consider puts a question to the user and returns the function that records the answer.
+// who names the session that asks, if it is not the one the user talks to.
+func (p *person) consider(ctx context.Context, w run.Question, who string) (record func(context.Context) error, err error) {
 	c, q := w.Call, w.Call.Question()
 	if q.Kind == openmanus.AskRuling {
-		return p.rule(ctx, w, who, q)
+		d, err := p.rule(ctx, w, who, q)
+		return func(ctx context.Context) error {
+			_, err := p.acts.Rule(ctx, w.Session, d)
+			return err
+		}, err
 	}
 	p.print.Question("%s%s", above(who), q.Question)
-	for {
-		text, err := p.ask(ctx, p.print.Asked()+"> ")
-		if err != nil {
-			return nil, err
-		}
-		a := openmanus.Answered{Call: c.ID, N: q.N, Text: text, By: "person"}
-		if len(q.Schema) > 0 {
-			if !json.Valid([]byte(text)) {
-				p.print.Question("the answer must be JSON that fits %s", q.Schema)
-				continue
-			}
-			a.Data = json.RawMessage(text)
-		}
-		return a, nil
-	}
+	text, err := p.ask(ctx, p.print.Asked()+"> ")
+	return func(ctx context.Context) error {
+		_, err := p.acts.Answer(ctx, w.Session, act.Answer{Call: c.ID, By: act.ByPerson, Text: text, Nth: q.N + 1})
+		return err
+	}, err
 }
 
 // rule asks whether a call may run. All of the call is shown, because that is
 // what the ruling allows.
-func (p *person) rule(ctx context.Context, w run.Question, who string, q openmanus.Asked) (openmanus.Body, error) {
+func (p *person) rule(ctx context.Context, w run.Question, who string, q openmanus.Asked) (d act.Decision, err error) {
 	c := w.Call
-	r := openmanus.Ruled{Call: c.ID, By: "person", Hash: q.Hash}
+	d = act.Decision{Call: c.ID, By: act.ByPerson, Hash: q.Hash}
 	once := gate.OnlyPerson(q.Rule) // "all" was said before the user could know of this
 	if p.all[w.Session] && !once {
-		r.Allow = true
-		return r, nil
+		d.Allow = true
+		return d, nil
 	}
 	p.print.Question("%s%s", above(who), q.Question)
 	if q.Shown != "" {
@@ -169,13 +173,13 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 	} else {
 		p.print.Block(gist.Arguments(c.Arguments()))
 	}
-	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", host.Rememberable(w.State, c)
+	prompt, notLasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", p.notLasting(w)
 	switch {
 	case once && q.Scope != "":
 		prompt = "  [y]es, this once, [s]ession: always allow " + clip.Plain(q.Scope) + " in this session, [n]o, or say what to do instead: "
 	case once:
 		prompt = "  [y]es, this once, [n]o, or say what to do instead: "
-	case lasting:
+	case notLasting == nil:
 		prompt = "  [y]es, [n]o, [always] or [never] this very call, [a]ll in this session, or say what to do instead: "
 	case q.Scope != "":
 		prompt = "  [y]es, [n]o, [s]ite: everything that " + clip.Plain(c.Name) + " does on " + clip.Plain(q.Scope) +
@@ -184,44 +188,40 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 	for {
 		line, err := p.ask(ctx, p.print.Asked()+prompt)
 		if err != nil {
-			return nil, err
+			return d, err
 		}
 		switch word := strings.ToLower(strings.TrimSpace(line)); word {
 		case "":
 			continue
 		case "y", "yes":
-			r.Allow = true
+			d.Allow = true
 		case "a", "all":
 			if once {
 				p.print.Question("%s", eachTime(q.Rule))
 				continue
 			}
-			p.all[w.Session], r.Allow = true, true
+			p.all[w.Session], d.Allow = true, true
 		case "s", "site", "session":
 			if q.Scope == "" {
 				p.print.Question("this call cannot be allowed for the session")
 				continue
 			}
-			r.Allow, r.Scope = true, q.Scope
+			d.Allow, d.Scope = true, q.Scope
 		case "n", "no":
-			r.Reason = "the person said no"
 		case "always", "never":
 			if once {
 				p.print.Question("%s", eachTime(q.Rule))
 				continue
 			}
-			if !lasting {
-				p.print.Question("%v", host.ErrNotLasting)
+			if notLasting != nil {
+				p.print.Question("%v", notLasting)
 				continue
 			}
-			r.Rule, r.Allow = host.ForGood, word == "always"
-			if !r.Allow {
-				r.Reason = "the person does not want it, now or later"
-			}
+			d.Remember, d.Allow = true, word == "always"
 		default:
-			r.Reason = "the person said: " + strings.TrimSpace(line)
+			d.Reason = line
 		}
-		return r, nil
+		return d, nil
 	}
 }
 

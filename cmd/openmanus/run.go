@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/ids"
@@ -294,12 +295,10 @@ func (x *session) resume(ctx context.Context, f runFlags, m *openmanus.UserSaid,
 	if err != nil {
 		return err
 	}
-	limits := x.limitsOf(f.limitFlags)
-	switch st := s.Status(); {
-	case m != nil:
+	if m != nil {
 		bodies = append(bodies, *m)
-	case st == openmanus.Failed, st == openmanus.Halted, st != openmanus.Finished && limits != (openmanus.Limits{}):
-		bodies = append(bodies, openmanus.Resumed{ID: ids.New(), Limits: limits})
+	} else if r, err := act.Continue(s, x.limitsOf(f.limitFlags)); err == nil { // otherwise it has only to be driven
+		bodies = append(bodies, r)
 	}
 	err = x.goOn(ctx, bodies, sh)
 	if m != nil && errors.Is(err, openmanus.ErrDriven) {
@@ -417,13 +416,11 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 		bodies = append(bodies, c)
 	}
 	if f.Approve != "" {
-		set, err := host.ModeSet(s, f.Approve, host.ByPerson)
+		set, err := act.Mode(s, f.Approve, act.ByPerson)
 		if err != nil {
 			return nil, err
 		}
-		if set != nil {
-			bodies = append(bodies, set)
-		}
+		bodies = append(bodies, set...)
 	}
 	return bodies, nil
 }

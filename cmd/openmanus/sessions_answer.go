@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/termtext"
 )
 
@@ -48,38 +44,8 @@ func (c *sessionsAnswerCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	if err != nil {
 		return err
 	}
-	a := openmanus.Answered{Call: call.ID, N: q.N, Text: text, By: host.ByPerson}
-	if len(q.Schema) > 0 {
-		if a.Data, err = fitting(text, q.Schema); err != nil {
-			return usage(err)
-		}
-	}
-	evs, err := x.db.Append(ctx, x.id, a)
-	if errors.Is(err, openmanus.ErrConflict) && len(evs) == 1 {
-		return fmt.Errorf("it is decided already: %s", settled(evs[0]))
-	}
-	if err != nil && !errors.Is(err, openmanus.ErrExists) {
-		return err
+	if _, err := x.acts().Answer(ctx, x.id, act.Answer{Call: call.ID, By: act.ByPerson, Text: text, Nth: q.N + 1}); err != nil {
+		return decided(err)
 	}
 	return x.done("answered %s of %s: %s", call.ID, x.id, termtext.OneLine(q.Question, 100))
-}
-
-// fitting returns the answer as JSON, or an error if it does not fit the schema.
-func fitting(text string, schema json.RawMessage) (json.RawMessage, error) {
-	var s jsonschema.Schema
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, fmt.Errorf("the schema of the question: %w", err)
-	}
-	r, err := s.Resolve(nil)
-	if err != nil {
-		return nil, fmt.Errorf("the schema of the question: %w", err)
-	}
-	var v any
-	if err = json.Unmarshal([]byte(text), &v); err == nil {
-		err = r.Validate(v)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the answer must be JSON that fits %s: %w", schema, err)
-	}
-	return json.RawMessage(text), nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/internal/termtext"
@@ -20,8 +20,9 @@ type oneRuling struct {
 	Call string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
 }
 
-// rule appends a ruling on the call that decide fills in.
-func (c oneRuling) rule(ctx context.Context, t *terminal, g *globals, decide func(*session, *openmanus.CallState, *openmanus.Ruled) error) error {
+// rule records a decision on the call, of which d is the rest. With site, the call is
+// allowed in the scope of its question.
+func (c oneRuling) rule(ctx context.Context, t *terminal, g *globals, d act.Decision, site bool) error {
 	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
@@ -31,11 +32,12 @@ func (c oneRuling) rule(ctx context.Context, t *terminal, g *globals, decide fun
 	if err != nil {
 		return err
 	}
-	r := openmanus.Ruled{Call: call.ID, By: host.ByPerson, Hash: q.Hash}
-	if err := decide(x, call, &r); err != nil {
-		return usage(err)
+	if d.Call, d.By, d.Hash = call.ID, act.ByPerson, q.Hash; site {
+		if d.Scope = q.Scope; d.Scope == "" {
+			return usage(errors.New("this call cannot be allowed for the session: leave out --site"))
+		}
 	}
-	return x.rule(ctx, call, r)
+	return x.rule(ctx, call, d)
 }
 
 // sessionsApproveCmd is openmanus sessions approve.
@@ -48,27 +50,13 @@ type sessionsApproveCmd struct {
 
 // Run implements the command.
 func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return c.rule(ctx, t, g, func(x *session, call *openmanus.CallState, r *openmanus.Ruled) (err error) {
-		r.Allow = true
-		if c.Site && (c.Always || c.Input != "") {
-			return errors.New("--site is for the call as the agent made it, in this session: leave out --always and --input")
-		}
-		if c.Always && c.Input != "" {
-			return errors.New("--always is for the call as the agent made it, and --input changes it: leave one out")
-		}
-		if c.Site {
-			if r.Scope = call.Question().Scope; r.Scope == "" {
-				return errors.New("this call cannot be allowed for the session: leave out --site")
-			}
-		}
-		if c.Input != "" {
-			if r.Input, err = host.CheckInput(x.s, call, c.Input); err != nil {
-				return fmt.Errorf("--input %w", err)
-			}
-			return nil
-		}
-		return x.lasting(r, call, c.Always)
-	})
+	switch {
+	case c.Site && (c.Always || c.Input != ""):
+		return usage(errors.New("--site is for the call as the agent made it, in this session: leave out --always and --input"))
+	case c.Always && c.Input != "":
+		return usage(errors.New("--always is for the call as the agent made it, and --input changes it: leave one out"))
+	}
+	return c.rule(ctx, t, g, act.Decision{Allow: true, Input: c.Input, Remember: c.Always}, c.Site)
 }
 
 // waitsFor returns the first call before c that still waits for the user, or nil: calls
@@ -89,60 +77,52 @@ type sessionsDenyCmd struct {
 
 // Run implements the command.
 func (c *sessionsDenyCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return c.rule(ctx, t, g, func(x *session, call *openmanus.CallState, r *openmanus.Ruled) error {
-		r.Reason = "the person said no"
-		if c.Reason != "" {
-			r.Reason = "the person said: " + c.Reason
-		}
-		return x.lasting(r, call, c.Never)
-	})
+	return c.rule(ctx, t, g, act.Decision{Reason: c.Reason, Remember: c.Never}, false)
 }
 
-// lasting marks r as a decision that is remembered, if it is to be.
-func (x *session) lasting(r *openmanus.Ruled, call *openmanus.CallState, forever bool) error {
+// decided returns an error of a decision as the commands report it: a mistake of the user
+// with the name of its flag, and what was decided before with who did, and when.
+func decided(err error) error {
+	var e *act.Error
 	switch {
-	case !forever:
-		return nil
-	case !host.Rememberable(x.s, call):
-		return host.WhyNotLasting(call.Question())
+	case !errors.As(err, &e):
+		return err
+	case e.Event != nil:
+		return fmt.Errorf("it is decided already: %s", settled(*e.Event))
+	case e.Kind != act.Invalid:
+		return err
+	case e.Subject != "":
+		return usage(fmt.Errorf("--%s %w", e.Field, e.Err))
 	}
-	r.Rule = host.ForGood
-	return nil
+	return usage(err)
 }
 
-// rule appends the ruling, unless the call has one.
-func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openmanus.Ruled) error {
-	evs, err := x.db.Append(ctx, x.id, r)
-	if errors.Is(err, openmanus.ErrConflict) && len(evs) == 1 {
-		return fmt.Errorf("it is decided already: %s", settled(evs[0]))
-	}
-	if err != nil && !errors.Is(err, openmanus.ErrExists) { // it exists: the same was said already
-		return err
+// rule records a decision on a call, and says so.
+func (x *session) rule(ctx context.Context, call *openmanus.CallState, d act.Decision) error {
+	if _, err := x.acts().Rule(ctx, x.id, d); err != nil {
+		return decided(err)
 	}
 	verb := "denied"
-	if r.Allow {
+	if d.Allow {
 		verb = "approved"
 	}
-	if r.Rule == host.ForGood {
-		if err := x.Remember(x.id, x.s, call, r.Allow, host.ByPerson); err != nil {
-			return fmt.Errorf("%s %s, and it could not be remembered: %w", verb, call.ID, err)
-		}
+	if d.Remember {
 		verb += " and remembered"
 	}
 	ran := call.Call
-	if r.Input != "" {
-		ran.Input = r.Input
+	if d.Input != "" {
+		ran.Input = d.Input
 	}
 	if err := x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, linemode.CallLine(ran)); err != nil {
 		return err
 	}
-	if first := waitsFor(x.s, call); first != nil && r.Allow {
+	if first := waitsFor(x.s, call); first != nil && d.Allow {
 		x.note("it runs after %s (%s), which is to be decided first", first.ID, clip.Plain(first.Name))
 	}
-	if r.Scope == "" {
+	if d.Scope == "" {
 		return nil
 	}
-	return x.done("always allowed for %s in this session: %s", clip.Plain(call.Name), clip.Plain(r.Scope))
+	return x.done("always allowed for %s in this session: %s", clip.Plain(call.Name), clip.Plain(d.Scope))
 }
 
 // pending returns the call that waits for an answer of the given kind: the one

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
@@ -38,7 +38,7 @@ func (c *sessionsPlanCmd) run(ctx context.Context, t *terminal, g *globals) erro
 	defer x.Close()
 	plan, ok := x.s.Proposal()
 	if !ok {
-		return fmt.Errorf("session %s: %w (openmanus run --plan, --approve plan)", x.id, host.ErrNoProposal)
+		return fmt.Errorf("session %s: %w (openmanus run --plan, --approve plan)", x.id, act.ErrNoProposal)
 	}
 	if !c.Accept && !c.Edit && c.From == "" {
 		if isTerminal(t.out) {
@@ -52,7 +52,7 @@ func (c *sessionsPlanCmd) run(ctx context.Context, t *terminal, g *globals) erro
 	if err != nil {
 		return err
 	}
-	bodies, err := host.ApprovePlan(x.id, x.s, mode, text, host.ByPerson)
+	bodies, err := act.ApprovePlan(x.id, x.s, mode, text, act.ByPerson)
 	if err != nil {
 		return usage(err)
 	}

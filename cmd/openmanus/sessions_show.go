@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
@@ -230,11 +230,11 @@ func (tr *transcript) ruled(b openmanus.Ruled) {
 		tr.turn(b.Call, gist.Never)
 	}
 	switch {
-	case b.By == host.ByPerson && b.Allow && b.Input != "":
+	case b.By == act.ByPerson && b.Allow && b.Input != "":
 		tr.below(b.Call, s.Dim, "· allowed by the person, with changed arguments: %s", b.Input)
-	case b.By == host.ByPerson && b.Allow:
+	case b.By == act.ByPerson && b.Allow:
 		tr.below(b.Call, s.Dim, "· allowed by the person")
-	case b.By == host.ByPerson:
+	case b.By == act.ByPerson:
 		tr.below(b.Call, s.Red, "! not allowed: %s", b.Reason)
 	case !b.Allow:
 		tr.below(b.Call, s.Red, "! not allowed by the %s: %s", b.By, b.Reason)

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
 // The commands in this file, sessions_approve.go and sessions_answer.go append to
@@ -50,7 +50,7 @@ func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	}
 	bodies := []openmanus.Body{m}
 	if len(flags) > 0 {
-		bodies = []openmanus.Body{openmanus.Resumed{ID: ids.New(), Limits: x.limitsOf(c.limitFlags)}, m}
+		bodies = []openmanus.Body{act.Resume(x.limitsOf(c.limitFlags)), m}
 	}
 	if _, err := x.db.Append(ctx, x.id, bodies...); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *sessionsInterruptCmd) Run(ctx context.Context, t *terminal, g *globals)
 	if st := x.s.Status(); st != openmanus.Running && st != openmanus.Waiting {
 		return fmt.Errorf("there is nothing to interrupt: session %s is %s", x.id, x.stands())
 	}
-	if _, err := x.db.Append(ctx, x.id, openmanus.Interrupted{ID: ids.New()}); err != nil {
+	if _, err := x.db.Append(ctx, x.id, act.Stop("")); err != nil {
 		return err
 	}
 	fmt.Fprintf(t.out, "interrupted %s\n", clip.Plain(x.id))

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/scripted"
@@ -67,10 +68,12 @@ func talk(ctx context.Context, in io.Reader, out io.Writer) error {
 			if !lines.Scan() {
 				return errors.Join(lines.Err(), errors.New("the input ended before the answer"))
 			}
-			yes := strings.HasPrefix(lines.Text(), "y")
-			ruling := openmanus.Ruled{Call: call.ID, Allow: yes, By: "person", Reason: lines.Text()}
-			if _, err := j.Append(ctx, id, ruling); err != nil && !errors.Is(err, openmanus.ErrExists) {
-				return err // ErrExists: another surface was faster
+			d := act.Decision{Call: call.ID, By: act.ByPerson, Allow: strings.HasPrefix(lines.Text(), "y")}
+			if !d.Allow {
+				d.Reason = lines.Text()
+			}
+			if _, err := (act.Sessions{Journal: j}).Rule(ctx, id, d); err != nil && !errors.As(err, new(*act.Error)) {
+				return err // an *act.Error: another surface was faster
 			}
 		}
 	}

@@ -15,19 +15,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/openmanus-go/openmanus/llm"
 	"iter"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/openmanus-go/openmanus/act"
+	"github.com/openmanus-go/openmanus/llm"
+
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
-	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/internal/surface"
 	"github.com/openmanus-go/openmanus/internal/tui"
@@ -218,26 +219,22 @@ func (s *Source) Say(ctx context.Context, id string, m surface.Message) error {
 			said.Note = s.Environment(info.Workspace)
 		}
 	}
-	return s.append(ctx, id, said)
+	_, err = s.acts().Append(ctx, id, said)
+	return err
 }
 
-// append appends to a session and drives it. It is no error if the directory
-// exists already.
-func (s *Source) append(ctx context.Context, id string, bodies ...openmanus.Body) error {
-	_, err := s.Store.Append(ctx, id, bodies...)
-	if errors.Is(err, openmanus.ErrConflict) {
-		return errors.New("this has been decided differently already; the first decision holds")
-	}
-	if err != nil && !errors.Is(err, openmanus.ErrExists) {
-		return err
-	}
-	s.wake(id)
-	return nil
+// acts returns the sessions, for the person to act in.
+func (s *Source) acts() act.Sessions {
+	return act.Sessions{Journal: s.Store, Memory: s.Host, Wake: func(_ context.Context, id string) error {
+		s.wake(id)
+		return nil
+	}}
 }
 
 // Interrupt implements [surface.Source].
 func (s *Source) Interrupt(ctx context.Context, id, said string) error {
-	return s.append(ctx, id, openmanus.Interrupted{ID: ids.New(), Said: said})
+	_, err := s.acts().Append(ctx, id, act.Stop(said))
+	return err
 }
 
 // Continue implements [surface.Source]. A session that failed or was stopped gets a
@@ -249,67 +246,39 @@ func (s *Source) Continue(ctx context.Context, id string) error {
 	}
 	switch st.Status() {
 	case openmanus.Failed, openmanus.Halted:
-		return s.append(ctx, id, openmanus.Resumed{ID: ids.New()})
+		_, err = s.acts().Continue(ctx, id, openmanus.Limits{})
+		return err
 	}
 	s.wake(id)
 	return nil
-}
-
-// call returns the question of a call.
-func (s *Source) call(ctx context.Context, session, call string) (run.Question, error) {
-	st, err := openmanus.Load(ctx, s.Store, session)
-	if err != nil {
-		return run.Question{}, err
-	}
-	c := st.Call(call)
-	if c == nil {
-		return run.Question{}, fmt.Errorf("the session has no open call %q", clip.Text(call, 40))
-	}
-	return run.Question{Node: run.Node{Session: session, State: st}, Call: c}, nil
 }
 
 // Choices implements [surface.Source]. A call that must be asked about each time can be
 // allowed only once, and a decision can be remembered only where the effect of the call
 // depends on nothing but its arguments.
 func (s *Source) Choices(ctx context.Context, session, call string) (surface.Choices, error) {
-	q, err := s.call(ctx, session, call)
+	st, err := openmanus.Load(ctx, s.Store, session)
 	if err != nil {
 		return surface.Choices{}, err
 	}
-	once := gate.OnlyPerson(q.Call.Question().Rule)
-	return surface.Choices{OnlyOnce: once, Remember: !once && host.Rememberable(q.State, q.Call)}, nil
+	c, q, err := act.Waiting(st, call, openmanus.AskRuling)
+	if err != nil {
+		return surface.Choices{}, err
+	}
+	_, notLasting := s.Lasting(session, st, c)
+	return surface.Choices{OnlyOnce: gate.OnlyPerson(q.Rule), Remember: notLasting == nil}, nil
 }
 
 // Decide implements [surface.Source].
-func (s *Source) Decide(ctx context.Context, d surface.Decision) error {
-	if d.Kind != openmanus.AskRuling {
-		return s.append(ctx, d.Session, openmanus.Answered{Call: d.Call, N: d.N, Text: d.Text, Data: d.Data, By: host.ByPerson})
-	}
-	q, err := s.call(ctx, d.Session, d.Call)
-	if err != nil {
+func (s *Source) Decide(ctx context.Context, d surface.Decision) (err error) {
+	if d.Kind == openmanus.AskRuling {
+		_, err = s.acts().Rule(ctx, d.Session, act.Decision{
+			Call: d.Call, Allow: d.Allow, By: act.ByPerson, Input: d.Input, Reason: d.Reason, Scope: d.Scope, Remember: d.Remember, Hash: d.Hash,
+		})
 		return err
 	}
-	r := openmanus.Ruled{Call: d.Call, Allow: d.Allow, By: host.ByPerson, Hash: d.Hash, Scope: d.Scope}
-	switch {
-	case !d.Allow && d.Reason != "":
-		r.Reason = "the person said: " + d.Reason
-	case !d.Allow:
-		r.Reason = "the person said no"
-	case d.Input != "":
-		if r.Input, err = host.CheckInput(q.State, q.Call, d.Input); err != nil {
-			return fmt.Errorf("what you wrote %w", err)
-		}
-	}
-	if d.Remember {
-		if !host.Rememberable(q.State, q.Call) || r.Input != "" {
-			return host.WhyNotLasting(q.Call.Question())
-		}
-		r.Rule = host.ForGood
-	}
-	if err := s.append(ctx, d.Session, r); err != nil || !d.Remember {
-		return err
-	}
-	return s.Remember(d.Session, q.State, q.Call, r.Allow, host.ByPerson)
+	_, err = s.acts().Answer(ctx, d.Session, act.Answer{Call: d.Call, By: act.ByPerson, Text: d.Text, Data: d.Data, Nth: d.N + 1})
+	return err
 }
 
 // Session implements [surface.Source].
@@ -508,17 +477,15 @@ func (s *Source) Change(ctx context.Context, id string, set surface.Setting) err
 		spec.Model, spec.Endpoint = set.Model, m.BaseURL
 	}
 	if set.Mode != "" {
-		b, err := host.ModeSet(st, set.Mode, host.ByPerson)
-		if err != nil || b == nil {
-			return err
-		}
-		return s.append(ctx, id, b)
+		_, err := s.acts().Do(ctx, id, func(st *openmanus.State) ([]openmanus.Body, error) { return act.Mode(st, set.Mode, act.ByPerson) })
+		return err
 	}
 	c, changed, err := s.Reconfigure(st, spec)
 	if err != nil || !changed {
 		return err
 	}
-	return s.append(ctx, id, c)
+	_, err = s.acts().Append(ctx, id, c)
+	return err
 }
 
 // setNext changes the settings with which new sessions are made.
@@ -546,15 +513,10 @@ func (s *Source) Proposal(ctx context.Context, id string) (string, error) {
 
 // Approve implements [surface.Planner].
 func (s *Source) Approve(ctx context.Context, id, mode, text string) error {
-	st, err := openmanus.Load(ctx, s.Store, id)
-	if err != nil {
-		return err
-	}
-	bodies, err := host.ApprovePlan(id, st, mode, text, host.ByPerson)
-	if err != nil {
-		return err
-	}
-	return s.append(ctx, id, bodies...)
+	_, err := s.acts().Do(ctx, id, func(st *openmanus.State) ([]openmanus.Body, error) {
+		return act.ApprovePlan(id, st, mode, text, act.ByPerson)
+	})
+	return err
 }
 
 // Preview implements [surface.Previewer].

@@ -18,9 +18,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
@@ -29,7 +29,7 @@ import (
 )
 
 // A Host serves the sessions of a [host.Host]. It implements [server.Host], [server.Viewer], [server.Administrator],
-// [server.Holder], [server.Rememberer], [server.Reconfigurer], [server.Planner], [server.Forker] and
+// [server.Holder], [act.Memory], [server.Reconfigurer], [server.Planner], [server.Forker] and
 // [server.Cleaner]. It is safe for concurrent use, and the caller closes the
 // [host.Host] after the server.
 type Host struct {
@@ -170,24 +170,6 @@ func (h Host) Fork(ctx context.Context, from string, at int64, to, root string) 
 	return err
 }
 
-// Remember implements [server.Rememberer]. The decision goes into the user's file of
-// approvals, where `openmanus approvals` lists it, and holds for that workspace.
-func (h Host) Remember(session string, s *openmanus.State, c *openmanus.CallState) func(string, bool) error {
-	if !host.Rememberable(s, c) {
-		return nil
-	}
-	d := h.Decision(session, s, c)
-	return func(by string, allow bool) error {
-		d.Allow, d.By, d.At = allow, by, time.Now().UTC()
-		return h.Memory().Remember(d)
-	}
-}
-
-// ApprovePlan implements [server.PlanApprover].
-func (h Host) ApprovePlan(id string, s *openmanus.State, mode, text, by string) ([]openmanus.Body, error) {
-	return host.ApprovePlan(id, s, mode, text, by)
-}
-
 // Reconfigure implements [server.Reconfigurer]. All changes are recorded together, or
 // none. They hold from the next request to the model on.
 func (h Host) Reconfigure(ctx context.Context, session string, c server.Change) error {
@@ -215,13 +197,11 @@ func (h Host) Reconfigure(ctx context.Context, session string, c server.Change) 
 		}
 	}
 	if c.Approve != "" {
-		set, err := host.ModeSet(s, c.Approve, c.By)
+		set, err := act.Mode(s, c.Approve, c.By)
 		if err != nil {
 			return &server.FieldError{Field: "approve", Err: err}
 		}
-		if set != nil {
-			bodies = append(bodies, set)
-		}
+		bodies = append(bodies, set...)
 	}
 	if len(bodies) > 0 {
 		_, err = h.Store.Append(ctx, session, bodies...)

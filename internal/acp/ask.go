@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/surface"
@@ -186,13 +187,6 @@ func (s *session) answer(ctx context.Context, text string) (id string, err error
 			}
 			d = &surface.Decision{Session: of, Call: c.ID, Kind: q.Kind, N: q.N, Text: text}
 			id = s.story.answerID(of, c.ID, q.N)
-			if len(q.Schema) > 0 {
-				if !json.Valid([]byte(text)) {
-					s.mu.Unlock()
-					return "", wrong("prompt", "the question wants an answer that fits %s", q.Schema)
-				}
-				d.Text, d.Data = "", json.RawMessage(text)
-			}
 			s.mine[c.ID] = true
 		}
 	}
@@ -201,6 +195,9 @@ func (s *session) answer(ctx context.Context, text string) (id string, err error
 		return "", nil
 	}
 	err = s.src.Decide(ctx, *d)
+	if e := (*act.Error)(nil); errors.As(err, &e) && e.Kind == act.Invalid {
+		err = wrong("prompt", "%v", err)
+	}
 	s.catchUp(d.Session)
 	return id, err
 }

@@ -107,6 +107,25 @@ func (s *Schema) Check(input string) (string, error) {
 	return fixed, nil
 }
 
+// CheckValue is [Schema.Check] for a value that need not be an object, such as an answer.
+// Only an object is repaired and converted; other values must fit the schema.
+func (s *Schema) CheckValue(value string) (string, error) {
+	if _, ok := object(value); ok {
+		return s.Check(value)
+	}
+	if s == nil {
+		return value, nil
+	}
+	var v any
+	if err := json.Unmarshal([]byte(value), &v); err != nil {
+		return "", fmt.Errorf("the value cannot be read: %w", err)
+	}
+	if err := s.resolved.Validate(v); err != nil {
+		return "", errors.New(s.explain(v, err))
+	}
+	return value, nil
+}
+
 var errNoObject = errors.New(`the arguments are not a JSON object: write {"name": value, ...}`)
 
 // A member is a member of an object, with its value as it was written.

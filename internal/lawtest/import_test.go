@@ -40,6 +40,7 @@ const (
 	helpers   = "programs of the machine, found where no agent writes"
 	platform  = "what the standard library does not know of the system"
 	serves    = "what is known of providers"
+	acts      = "what a person may do"
 	shared    = "what the adapters of models have in common"
 	byHand    = "schemas that are written by hand"
 	anExample = "an example may use all that is public"
@@ -173,6 +174,13 @@ var core = []floor{
 		module + "/internal/args":      "arguments are checked before a tool runs",
 		module + "/internal/protected": "what a call may write that was ruled on",
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
+	{pkg: "act", may: map[string]string{
+		module: speaks, module + "/llm": models,
+		module + "/run":           "who wrote a plan that a person has edited",
+		module + "/internal/args": "answers and changed arguments are checked",
+		module + "/internal/clip": "texts of a bounded length in errors",
+		module + "/internal/ids":  "keys of events",
+	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 	{pkg: "journal/replay", may: map[string]string{
 		module + "/internal/sight": sighted,
 		module + "/internal/clip":  "texts of a bounded length in errors",
@@ -296,6 +304,7 @@ var adapters = []floor{
 		module + "/internal/protected": "what a file of others must not be called",
 	}, not: []string{"os/exec"}},
 	{pkg: "mcp", may: map[string]string{
+		module + "/act":                              acts,
 		module + "/internal/sight":                   sighted,
 		module + "/internal/clip":                    "texts are shortened for people",
 		module:                                       speaks,
@@ -550,7 +559,8 @@ var surfaces = []floor{
 		"github.com/charmbracelet/x/ansi": "the name of a mode of terminals",
 	}}, // it runs commands of the person and their editor
 	{pkg: "internal/acp", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/internal/surface": "where sessions are",
+		module + "/act": acts,
+		module:          speaks, module + "/llm": models, module + "/internal/surface": "where sessions are",
 		module + "/internal/gist": "what calls do, in a few words", module + "/internal/clip": "texts are shortened for people",
 		module + "/internal/ids": "the ids of messages", module + "/tools": "the steps of plans",
 		module + "/workspace": "the texts of files that an editor has open",
@@ -560,7 +570,7 @@ var surfaces = []floor{
 		module: speaks, module + "/llm": models, module + "/internal/clip": "characters are sent whole",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "server/openai", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/llm/tokens": "answers end at the number of tokens that a client gives",
+		module: speaks, module + "/act": acts, module + "/llm": models, module + "/llm/tokens": "answers end at the number of tokens that a client gives",
 		module + "/internal/args": "the schemas of clients, and the answers that fit them",
 		module + "/internal/clip": "calls are shortened for people", module + "/internal/ids": "messages",
 	}, not: []string{"os", "os/exec"}},
@@ -571,6 +581,7 @@ var surfaces = []floor{
 	}, not: []string{"os", "os/exec"}},
 	{pkg: "server/triggers", may: nil, not: []string{"net", "os", "os/exec"}},
 	{pkg: "server", may: map[string]string{
+		module + "/act":             acts,
 		module + "/server/a2a":      "tasks of other agents",
 		module + "/server/agui":     "what happens, in the words of AG-UI",
 		module + "/server/openai":   "the protocols of OpenAI and Anthropic",
@@ -601,6 +612,7 @@ var assembly = []floor{
 		"golang.org/x/sys/...":        platform,
 	}},
 	{pkg: "host", may: map[string]string{
+		module + "/act":                acts,
 		module + "/internal/hostexec":  helpers,
 		module + "/internal/sight":     sighted,
 		module + "/internal/a2aclient": "agents elsewhere",
@@ -628,7 +640,6 @@ var assembly = []floor{
 		module + "/internal/regular":   untrusted,
 		module + "/internal/ids":       "the ids of messages",
 		module + "/internal/gist":      "what a remembered call does, in a few words",
-		module + "/internal/args":      "what people write for a tool is checked as what models do",
 		module + "/internal/copydir":   "forks work in copies",
 		module + "/internal/worktree":  "sessions have a checkout of their own",
 		module + "/internal/clip":      "numbers of changes in words",
@@ -640,7 +651,7 @@ var assembly = []floor{
 		module + "/journal": "the index of sessions",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "host/local", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/run": drives, module + "/host": "what drives the sessions",
+		module: speaks, module + "/act": acts, module + "/llm": models, module + "/run": drives, module + "/host": "what drives the sessions",
 		module + "/journal": "the index of sessions", module + "/gate": "which questions are asked each time",
 		module + "/host/summary": "how sessions stand", module + "/internal/surface": "what it is a source for",
 		module + "/internal/ids": "the ids of sessions", module + "/internal/clip": "texts are shortened for people",
@@ -649,6 +660,7 @@ var assembly = []floor{
 		module + "/internal/linemode": "what calls do, in a few words", module + "/internal/termtext": "texts on one line",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "host/served", may: map[string]string{
+		module + "/act": acts,
 		module + "/mcp": "the servers that administrators change",
 		module:          speaks, module + "/host": "what it serves", module + "/server": "for which it serves it",
 		module + "/server/a2a": "the keys that can sign its card", module + "/server/triggers": "those that are configured",
@@ -674,12 +686,11 @@ var assembly = []floor{
 
 var programs = []floor{
 	{pkg: "cmd/openmanus", may: map[string]string{
-		module:                                "it wires",
-		module + "/...":                       "it wires",
-		"github.com/pelletier/go-toml/v2":     "themes of the person",
-		"github.com/google/jsonschema-go/...": "answers that have a schema",
-		"golang.org/x/sys/unix":               "a terminal that does not show what is typed",
-		"golang.org/x/term":                   "is a person there?",
+		module:                            "it wires",
+		module + "/...":                   "it wires",
+		"github.com/pelletier/go-toml/v2": "themes of the person",
+		"golang.org/x/sys/unix":           "a terminal that does not show what is typed",
+		"golang.org/x/term":               "is a person there?",
 	}},
 	{pkg: "examples/agent", may: map[string]string{module + "/...": anExample, module: anExample}},
 	{pkg: "examples/tool", may: map[string]string{module + "/...": anExample, module: anExample}},

@@ -187,16 +187,9 @@ func (d *dialog) press(p *program, k tea.KeyPressMsg) (bool, tea.Cmd) {
 	return false, nil
 }
 
-// decide sends a decision. The dialog closes when the journal has it. An answer that is
-// not JSON, where the question demands that, keeps the dialog open.
+// decide sends a decision. The dialog closes when the journal has it.
 func (d *dialog) decide(p *program, dec Decision) (bool, tea.Cmd) {
 	dec.Session, dec.Call, dec.Kind, dec.Hash, dec.N = d.session, d.call.ID, d.asked.Kind, d.asked.Hash, d.asked.N
-	if len(d.asked.Schema) > 0 {
-		if !json.Valid([]byte(dec.Text)) {
-			return false, p.notice(true, "the answer must be JSON that fits %s", d.asked.Schema)
-		}
-		dec.Data = json.RawMessage(dec.Text)
-	}
 	return true, p.act(func(ctx context.Context) error { return p.src.Decide(ctx, dec) })
 }
 

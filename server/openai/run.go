@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -255,7 +256,7 @@ func (t *turn) past(ctx context.Context, show func(step)) error {
 
 // interrupt ends the work on an answer that has no reader any more.
 func (t *turn) interrupt(ctx context.Context) error {
-	_, err := t.Sessions.Append(context.WithoutCancel(ctx), t.id, openmanus.Interrupted{ID: ids.New()})
+	_, err := t.Sessions.Append(context.WithoutCancel(ctx), t.id, act.Stop(""))
 	return err
 }
 
