@@ -1,5 +1,5 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build cluster-build run test containers cluster clients deps check race rest fuzz cross release packages bare bench agentdojo obedient tasks pdfcorpus full soak pictures lighthouse live clean
+.PHONY: web serve build cluster-build run test containers cluster clients deps check race rest fuzz cross release packages bare size bench agentdojo obedient tasks pdfcorpus full soak pictures lighthouse live clean
 
 comma := ,
 
@@ -50,6 +50,9 @@ packages: ## a release made twice, and installed, updated and removed in a Debia
 
 bare: ## make run and make test as a new person has them, in a Debian that has Go, git and make and nothing else; as root
 	@scripts/bare
+
+size: ## how large each package is, and how many files know of an event, a tool, a key, a provider and a panel
+	@go test -count=1 -v -run 'TestSize$$' ./internal/lawtest
 
 check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
