@@ -25,7 +25,7 @@ type sized struct {
 	methods               map[string]int // by the type
 }
 
-// The house is at most so large. What makes a bound smaller lowers it here, too.
+// The house is at most so large. A change that needs less of something lowers its bound.
 const (
 	maxMethods    = 165 // of a type
 	maxSwitches   = 16  // over more than six kinds of events
