@@ -183,7 +183,7 @@ func TestFullScreen(t *testing.T) {
 	}
 	s := takeSeat(t, dir, "chat", "--approve", "edits", "--model", "scripted:"+filepath.Join(dir, "s"), "wait for me")
 	s.sees("wait for me", "I wait first", "May bash run")
-	s.presses("y", "allowed by person") // a dialog does not hear what was typed when it came
+	s.presses("y", "allowed by the person") // a dialog does not hear what was typed when it came
 	s.sees("Esc interrupts")
 	s.types("be brief\r")
 	s.sees("be brief", "will be read at the next step")

@@ -13,6 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/internal/termtext"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -98,32 +99,21 @@ func eventGist(b openmanus.Body) string {
 		return fmt.Sprintf("to %d · %s · %d in, %d out · %s", b.Re, b.Stop, b.Usage.Input, b.Usage.Output, said(b.Message))
 	case openmanus.Called:
 		return fmt.Sprintf("to %d · %s %s", b.Re, b.Name, b.Input)
-	case openmanus.ModelFailed:
-		return fmt.Sprintf("to %d · %s · %s", b.Re, b.Kind, b.Error)
-	case openmanus.Stopped:
-		return fmt.Sprintf("%s · %s", b.Reason, b.Error)
-	case openmanus.Resumed:
-		return b.ID
-	case openmanus.Interrupted:
-		return b.Said
 	case openmanus.Snapped, openmanus.Rewound:
 		return fileGist(b)
 	case openmanus.ModeSet:
 		return strings.TrimSuffix("approve "+b.Mode+" · "+b.Note, " · ")
 	case openmanus.Titled:
 		return b.Title
-	case openmanus.Noted:
-		return b.Text
-	case openmanus.Elided, openmanus.Compacted:
-		return linemode.CutGist(b)
 	case openmanus.TakenOver:
 		return "by " + b.Worker
 	case openmanus.ChildOpened:
 		return b.Call + " · " + b.Child
 	case openmanus.ChildDone:
 		return fmt.Sprintf("%s · %s %s · %s", b.Child, b.Status, b.Reason, b.Text)
-	case openmanus.Foreign:
-		return b.Stored + " · of a newer version"
+	}
+	if text, _ := view.Note(b); text != "" {
+		return text
 	}
 	return callGist(b)
 }

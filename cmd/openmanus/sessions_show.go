@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/internal/termtext"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -39,13 +39,17 @@ func (c *sessionsShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if c.JSON {
 		return t.printJSON(info)
 	}
-	tr := &transcript{w: t.out, style: t.style(g), names: make(map[string]string)}
+	tr := &transcript{w: t.out, style: t.style(g)}
 	tr.header(info)
+	page := view.NewPage(1)
 	for ev, err := range x.db.Events(ctx, x.id, 0) {
 		if err != nil {
 			return err
 		}
-		tr.event(ev)
+		page.Apply(ev)
+	}
+	for _, it := range page.Items {
+		tr.item(it)
 	}
 	tr.footer(x)
 	return tr.err
@@ -54,21 +58,11 @@ func (c *sessionsShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 // resultHead is how many lines of a result are shown.
 const resultHead = 3
 
-// A transcript prints a conversation. Everything about a call is printed below
-// its line, although the calls of a reply may have run at the same time.
+// A transcript prints a conversation.
 type transcript struct {
 	w     io.Writer
 	style termtext.Style
-	calls []*callBlock      // of the last reply, not yet written
-	names map[string]string // of the tools of all calls, by the call's id
-	err   error             // the first one of writing
-}
-
-// A callBlock is a call with the lines about it.
-type callBlock struct {
-	llm.Call
-	tense gist.Tense
-	lines []string
+	err   error // the first one of writing
 }
 
 // painted formats text without control characters, in the given colour.
@@ -80,9 +74,8 @@ func painted(paint func(string) string, format string, a ...any) string {
 	return text
 }
 
-// line prints a line, after the calls of the reply before it.
+// line prints a line.
 func (tr *transcript) line(paint func(string) string, format string, a ...any) {
-	tr.flush()
 	tr.write(painted(paint, format, a...))
 }
 
@@ -90,33 +83,6 @@ func (tr *transcript) write(text string) {
 	if tr.err == nil {
 		_, tr.err = fmt.Fprintln(tr.w, text)
 	}
-}
-
-// flush prints the calls of the last reply.
-func (tr *transcript) flush() {
-	calls := tr.calls
-	tr.calls = nil
-	for _, c := range calls {
-		verb, target := linemode.Phrase(c.Call, c.tense)
-		tr.write("\n" + tr.style.Mark("● ") + strings.TrimSpace(tr.style.Bold(verb)+"  "+target) + "  " + tr.style.Dim("("+c.ID+")"))
-		for _, l := range c.lines {
-			tr.write("  " + l)
-		}
-	}
-}
-
-// below adds a line to a call. A line about a call of an earlier reply, which is
-// printed already, names the call.
-func (tr *transcript) below(id string, paint func(string) string, format string, a ...any) {
-	text := painted(paint, format, a...)
-	for _, c := range tr.calls {
-		if c.ID == id {
-			c.lines = append(c.lines, text)
-			return
-		}
-	}
-	tr.line(nil, "%s (%s):", tr.names[id], id)
-	tr.write("  " + text)
 }
 
 func (tr *transcript) header(in *summary.Session) {
@@ -130,130 +96,75 @@ func (tr *transcript) header(in *summary.Session) {
 	}
 }
 
-func (tr *transcript) event(ev openmanus.Event) {
+// item prints an item. Everything about a call stands below its line, although the calls of
+// a reply may have run at the same time.
+func (tr *transcript) item(it *view.Item) {
 	s := tr.style
-	switch b := ev.Body.(type) {
-	case openmanus.UserSaid:
-		tr.line(s.Bold, "\n> %s", strings.ReplaceAll(strings.TrimSpace(content(b.Message.Parts)), "\n", "\n> "))
-	case openmanus.ModelSaid:
-		tr.said(b)
-	case openmanus.Called:
-		tr.flush()
-		tr.begin(openmanus.CallsOf(b)...)
-	case openmanus.ModelFailed:
-		tr.line(s.Red, "! the model failed: %s", b.Error)
-	case openmanus.Stopped:
-		tr.line(s.Red, "! stopped (%s): %s", b.Reason, b.Error)
-	case openmanus.Interrupted:
-		tr.line(s.Red, "! interrupted")
-	case openmanus.Resumed:
-		tr.line(s.Dim, "· resumed")
-	case openmanus.Configured:
-		if b.N > 0 {
-			tr.line(s.Dim, "· from here on: %s · %s · approve %s", b.Model, b.Workspace, b.Approve)
-		}
-	case openmanus.Elided, openmanus.Compacted:
-		tr.line(s.Dim, "· %s", linemode.CutGist(b))
-	case openmanus.ChildOpened:
-		tr.line(s.Dim, "· delegated to %s", b.Child)
-	case openmanus.Ended:
-		if b.Text != "" {
-			tr.line(nil, "\n%s", b.Text)
-		}
-	case openmanus.ChildDone:
-		tr.line(s.Dim, "· %s is %s: %s", b.Child, b.Status, termtext.OneLine(b.Text, 100))
-	case openmanus.Noted:
-		tr.line(s.Dim, "· %s", b.Text)
-	case openmanus.Foreign:
-		tr.line(s.Dim, "· an event of a newer version: %s", b.Type)
-	default:
-		tr.callEvent(ev.Body)
+	switch it.Kind {
+	case view.Said:
+		tr.line(s.Bold, "\n> %s", strings.ReplaceAll(strings.TrimSpace(it.Words()), "\n", "\n> "))
+	case view.Answered:
+		tr.line(nil, "\n%s", strings.TrimSpace(it.Words()))
+	case view.Called:
+		tr.call(it)
+	case view.Agent:
+		tr.below(it)
+	case view.Remark:
+		tr.line(s.Dim, "· %s", it.Text)
+	case view.Problem:
+		tr.line(s.Red, "! %s", it.Text)
 	}
 }
 
-func (tr *transcript) said(b openmanus.ModelSaid) {
-	if text := strings.TrimSpace(content(b.Message.Parts)); text != "" {
-		tr.line(nil, "\n%s", text)
-	}
-	if !b.Stop.Whole() {
-		tr.line(tr.style.Red, "! the reply is not whole: %s", b.Stop)
-	}
-	tr.flush()
-	tr.begin(openmanus.CallsOf(b)...)
-}
-
-// begin starts the blocks of new calls.
-func (tr *transcript) begin(calls ...llm.Call) {
-	for _, c := range calls {
-		tr.names[c.ID] = c.Name
-		tr.calls = append(tr.calls, &callBlock{Call: c, tense: gist.Waiting})
-	}
-}
-
-// turn changes the tense of a call. One that never ran was only wanted.
-func (tr *transcript) turn(id string, to gist.Tense) {
-	for _, c := range tr.calls {
-		if c.ID == id {
-			if c.tense == gist.Waiting && to == gist.Done {
-				to = gist.Never
-			}
-			c.tense = to
+// call prints a call, what was said about it, and the first lines of its result.
+func (tr *transcript) call(it *view.Item) {
+	s := tr.style
+	verb, target := linemode.Phrase(it.Call.Call, it.Tense())
+	tr.write("\n" + s.Mark("● ") + strings.TrimSpace(s.Bold(verb)+"  "+target) + "  " + s.Dim("("+it.Call.ID+")"))
+	for _, n := range it.Call.Notes {
+		switch n.Kind {
+		case view.Asked:
+			tr.line(s.Mark, "  ? %s", clip.Visible(n.Text))
+		case view.Reply:
+			tr.line(s.Bold, "  > %s", n.Text)
+		case view.Denied:
+			tr.line(s.Red, "  ! %s", n.Words())
+		case view.Late:
+			tr.line(s.Dim, "  · it came late:")
+			tr.result(n.Parts, s.Dim)
+		default:
+			tr.line(s.Dim, "  · %s", n.Words())
 		}
 	}
-}
-
-// callEvent adds an event to the block of its call.
-func (tr *transcript) callEvent(b openmanus.Body) {
-	s := tr.style
-	switch b := b.(type) {
-	case openmanus.CallStarted:
-		tr.turn(b.Call, gist.Running)
-	case openmanus.Asked:
-		tr.below(b.Call, s.Mark, "? %s", clip.Visible(b.Question))
-	case openmanus.Answered:
-		tr.below(b.Call, s.Bold, "> %s", b.Text)
-	case openmanus.Ruled:
-		tr.ruled(b)
-	case openmanus.CallDone:
-		tr.turn(b.Call, gist.Done)
-		tr.result(b.Call, b.Parts, b.IsError)
-	case openmanus.CallLate:
-		tr.below(b.Call, s.Dim, "· came late:")
-		tr.result(b.Call, b.Parts, false)
+	if it.Below != nil {
+		tr.below(it)
+	}
+	if d := it.Call.Done; d != nil {
+		paint := s.Dim
+		if d.IsError {
+			paint = s.Red
+		}
+		tr.result(d.Parts, paint)
 	}
 }
 
-// ruled adds a ruling, unless the gate allowed the call.
-func (tr *transcript) ruled(b openmanus.Ruled) {
-	s := tr.style
-	if !b.Allow {
-		tr.turn(b.Call, gist.Never)
-	}
-	switch {
-	case b.By == act.ByPerson && b.Allow && b.Input != "":
-		tr.below(b.Call, s.Dim, "· allowed by the person, with changed arguments: %s", b.Input)
-	case b.By == act.ByPerson && b.Allow:
-		tr.below(b.Call, s.Dim, "· allowed by the person")
-	case b.By == act.ByPerson:
-		tr.below(b.Call, s.Red, "! not allowed: %s", b.Reason)
-	case !b.Allow:
-		tr.below(b.Call, s.Red, "! not allowed by the %s: %s", b.By, b.Reason)
+// below prints what is known of a session below.
+func (tr *transcript) below(it *view.Item) {
+	tr.line(tr.style.Dim, "· delegated to %s", it.Below.ID)
+	if it.Below.Status != "" {
+		tr.line(tr.style.Dim, "· %s is %s: %s", it.Below.ID, it.Below.Status, termtext.OneLine(it.Below.Last, 100))
 	}
 }
 
-// result adds the first lines of a result.
-func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
+// result prints the first lines of a result.
+func (tr *transcript) result(parts llm.Parts, paint func(string) string) {
 	lines := strings.FieldsFunc(clip.Plain(content(parts)), func(r rune) bool { return r == '\n' })
-	paint := tr.style.Dim
-	if isError {
-		paint = tr.style.Red
-	}
 	for i, l := range lines {
 		if i == resultHead {
-			tr.below(id, tr.style.Dim, "│ … %s", clip.Count(len(lines)-i, "more line"))
+			tr.line(tr.style.Dim, "  │ … %s", clip.Count(len(lines)-i, "more line"))
 			break
 		}
-		tr.below(id, paint, "│ %s", termtext.OneLine(l, 160))
+		tr.line(paint, "  │ %s", termtext.OneLine(l, 160))
 	}
 }
 

@@ -41,6 +41,7 @@ const (
 	platform  = "what the standard library does not know of the system"
 	serves    = "what is known of providers"
 	acts      = "what a person may do"
+	shows     = "what a session shows people"
 	shared    = "what the adapters of models have in common"
 	byHand    = "schemas that are written by hand"
 	anExample = "an example may use all that is public"
@@ -526,8 +527,13 @@ var surfaces = []floor{
 		module: speaks, module + "/llm": models, module + "/internal/clip": "texts are shortened for people",
 		module + "/tools": "what the details of results are",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "internal/view", may: map[string]string{
+		module: speaks, module + "/act": "who decided", module + "/llm": models,
+		module + "/internal/gist": "what calls do, in a few words", module + "/internal/clip": "texts are shortened for people",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/sharepage", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/internal/clip": "what hides in texts is shown",
+		module + "/internal/view": shows,
+		module:                    speaks, module + "/llm": models, module + "/internal/clip": "what hides in texts is shown",
 		module + "/internal/gist": "what calls do, in a few words", module + "/data/chart": "charts as pictures that need no script",
 		module + "/internal/protected": "which files stay on their machine",
 		"github.com/yuin/goldmark":     "reads Markdown", "github.com/yuin/goldmark/...": "reads Markdown",
@@ -538,6 +544,7 @@ var surfaces = []floor{
 		"github.com/yuin/goldmark/...": "reads Markdown",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/linemode", may: map[string]string{
+		module + "/internal/view":     shows,
 		module + "/internal/termtext": "colours, Markdown, lines",
 		module:                        speaks, module + "/llm": models, module + "/internal/clip": "texts are shortened for people",
 		module + "/internal/gist": "what calls do, in a few words",
@@ -545,6 +552,7 @@ var surfaces = []floor{
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/surface", may: map[string]string{module: speaks}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/tui", may: map[string]string{
+		module + "/internal/view":     shows,
 		module + "/internal/hostexec": helpers,
 		module + "/internal/surface":  "where sessions are",
 		module + "/internal/termtext": "colours, Markdown, lines",

@@ -12,6 +12,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/termtext"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -130,7 +131,6 @@ func (p *Printer) Event(ev openmanus.Event) {
 	case openmanus.ModelFailed:
 		p.rest()
 		p.forget()
-		p.line(style.Red("! the model failed: ") + clip.Plain(b.Error))
 		p.failed = b.Error
 	case openmanus.Asked:
 		if c := p.calls[b.Call]; c != nil && b.Kind != openmanus.AskRuling {
@@ -159,25 +159,42 @@ func (p *Printer) Event(ev openmanus.Event) {
 		p.line(style.Dim("· late result of " + b.Call + ": " + termtext.OneLine(b.Parts.Text(), 100)))
 	case openmanus.Ruled:
 		p.ruled(b)
-	case openmanus.Elided, openmanus.Compacted:
-		p.line(style.Dim("· " + CutGist(b)))
 	case openmanus.Stopped:
-		if b.Reason == openmanus.ByPerson {
-			return // it was said when they interrupted
+		if b.Reason != openmanus.ByPerson {
+			p.failed = b.Error
 		}
-		p.line(style.Red("! stopped: ") + clip.Plain(b.Error))
-		p.failed = b.Error
 	case openmanus.Interrupted:
 		p.rest()
 		p.forget()
-		p.line(style.Red("! interrupted") + p.onStop)
 	case openmanus.ChildOpened:
 		if !p.plans {
 			p.line(style.Dim("· delegated to " + b.Child))
 		}
 	case openmanus.ChildDone:
 		p.childDone(b)
+	case openmanus.Ended:
+		p.failed = b.Error
 	}
+	p.note(ev.Body)
+}
+
+// note shows what an event says that is neither a message nor about a call.
+func (p *Printer) note(b openmanus.Body) {
+	text, bad := view.Note(b)
+	if text == "" {
+		return
+	}
+	mark := p.o.Style.Dim("· " + clip.Plain(text))
+	if bad {
+		head, rest, found := strings.Cut(clip.Plain(text), ": ")
+		if mark = p.o.Style.Red("! " + head); found {
+			mark = p.o.Style.Red("! "+head+": ") + rest
+		}
+	}
+	if _, stopped := b.(openmanus.Interrupted); stopped {
+		mark += p.onStop
+	}
+	p.line(mark)
 }
 
 // Request says which message the session answers: it is not shown when it is stored,
@@ -330,20 +347,4 @@ func lastLine(text string) string {
 		text += "\n"
 	}
 	return text
-}
-
-// CutGist says what an [openmanus.Elided] or [openmanus.Compacted] did; "" of any
-// other event.
-func CutGist(b openmanus.Body) string {
-	switch b := b.(type) {
-	case openmanus.Elided:
-		return fmt.Sprintf("to make room, the model no longer sees %d old results whole", len(b.Calls))
-	case openmanus.Compacted:
-		text := fmt.Sprintf("compaction: the model sees a summary in place of the events before %d", b.UpTo)
-		if b.Refused != "" {
-			text += "; the provider said: " + termtext.OneLine(b.Refused, 100)
-		}
-		return text
-	}
-	return ""
 }

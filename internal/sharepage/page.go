@@ -24,11 +24,13 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/view"
 )
 
 //go:embed page.css
@@ -57,13 +59,19 @@ const (
 func Write(ctx context.Context, w io.Writer, s Session) error {
 	p := &page{ctx: ctx, s: s, data: maxData, talk: maxTalk, calls: maxCalls}
 	var state openmanus.State
+	var backs view.Backs
+	talk := view.NewPage(1)
 	for ev, err := range s.Events {
 		if err != nil {
 			return err
 		}
 		state.Apply(ev)
-		p.add(ev)
+		talk.Apply(ev)
+		if _, back := ev.Body.(openmanus.Rewound); back {
+			backs = append(backs, ev)
+		}
 	}
+	p.items = slices.DeleteFunc(talk.Items, func(it *view.Item) bool { return backs.Taken(it.Seq) })
 	if len(p.items) == 0 {
 		p.note("Nothing was said in this session.")
 	}
@@ -85,8 +93,7 @@ func Write(ctx context.Context, w io.Writer, s Session) error {
 type page struct {
 	ctx   context.Context
 	s     Session
-	items []item
-	gone  []gone
+	items []*view.Item
 	calls int // bytes that what went into calls may still take
 	talk  int // and messages
 	data  int // and pictures and files
@@ -96,13 +103,15 @@ type page struct {
 }
 
 // note adds a remark for the reader.
-func (p *page) note(text string) { p.items = append(p.items, item{note: text}) }
+func (p *page) note(text string) {
+	p.items = append(p.items, &view.Item{Kind: view.Remark, Text: text})
+}
 
 func (p *page) head(w io.Writer, s *openmanus.State) {
 	title := strings.TrimSpace(clip.Visible(p.s.Title))
 	for _, it := range p.items {
-		if title == "" && it.who == "You" {
-			title = clip.Text(clip.OneLine(clip.Visible(it.text)), 100)
+		if title == "" && it.Kind == view.Said {
+			title = clip.Text(clip.OneLine(clip.Visible(it.Text)), 100)
 		}
 	}
 	if title == "" {

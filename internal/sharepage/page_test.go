@@ -130,7 +130,7 @@ func TestPage(t *testing.T) {
 		`<math display="block"><mrow><mfrac><mrow><mi>a</mi></mrow><mrow><msup><mi>b</mi><mn>2</mn></msup></mrow></mfrac></mrow></math>`,
 		`<msub><mi>x</mi><mn>1</mn></msub>`, `for $5 or $6.`,
 		`<span class="key">func</span>`, `<span class="str">&#34;x&#34;</span>`, `<span class="rem">// done</span>`,
-		`2 steps`, `<b>1 failed</b>`, `Wanted to run`, `Denied by ann. Not now`, `<small>+1 −1</small>`, "<del>-package b\n</del><ins>+package a</ins>",
+		`2 steps`, `<b>1 failed</b>`, `Wanted to run`, `Not allowed by ann: Not now`, `<small>+1 −1</small>`, "<del>-package b\n</del><ins>+package a</ins>",
 		`<strong>June</strong>`, `<a href="#file-5"`, `<img src="data:image/png;base64,iVBORw0KGgowMDAw" alt="p.png">`, `alt="p.png">, evil, <a`, `<a href="https://a.example/b.png" rel="noopener noreferrer nofollow">far</a>`,
 		`&lt;img src=x onerror=pwned()&gt;`, `&lt;script&gt;pwned()&lt;/script&gt;`, `align="right"`, `☑ done`,
 		`<img src="data:image/svg+xml;base64,`, `<th>month</th>`, `<td>42,8</td>`, `It is no longer there.`, `usually hold secrets`, `download="a.go"`,
@@ -149,11 +149,11 @@ func TestPage(t *testing.T) {
 func TestWentBack(t *testing.T) {
 	talk := append(opened(), user("1", "first"), agent(0, 3, "one"), user("2", "second"), agent(1, 5, "two"),
 		openmanus.Rewound{ID: "r1", To: 4, Talk: true})
-	if page := written(t, Session{ID: "s", Events: journal(talk...)}); strings.Contains(page, "second") || !strings.Contains(page, "Went back to here") {
+	if page := written(t, Session{ID: "s", Events: journal(talk...)}); strings.Contains(page, "second") || !strings.Contains(page, "Went back to event 4: the conversation") {
 		t.Error(page)
 	}
 	again := append(talk, openmanus.Rewound{ID: "r2", To: 6, Talk: true, Redo: "r1"})
-	if page := written(t, Session{ID: "s", Events: journal(again...)}); !strings.Contains(page, "second") || !strings.Contains(page, "Went forth again") {
+	if page := written(t, Session{ID: "s", Events: journal(again...)}); !strings.Contains(page, "second") || !strings.Contains(page, "Went forward again to event 6: the conversation") {
 		t.Error(page)
 	}
 }

@@ -1,167 +1,22 @@
 package sharepage
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 )
-
-// An item is one thing that was said or done: a message, a call or a note.
-type item struct {
-	seq      int64
-	who      string // of a message: "You" or "OpenManus"
-	text     string // of a message, Markdown if the agent's
-	thinking string
-	pictures []llm.Blob
-	note     string
-	bad      bool // of a note
-	call     *call
-}
-
-// gone are the items before the event at, with which the session went back.
-type gone struct {
-	at    int64
-	items []item
-}
-
-// A call is one call, as far as it came.
-type call struct {
-	llm.Call
-	allowed string // what a person or a rule said, if it is worth a word
-	denied  bool
-	answer  string
-	done    *openmanus.CallDone
-}
-
-// tense is where the call is, now that nothing runs any more.
-func (c *call) tense() gist.Tense {
-	if c.denied {
-		return gist.Never
-	}
-	return gist.Done
-}
-
-// add adds what an event tells to the items.
-func (p *page) add(ev openmanus.Event) {
-	say := func(who string, m llm.Message) {
-		it := item{seq: ev.Seq, who: who, text: m.Parts.Text(), pictures: pictures(m.Parts)}
-		for _, part := range m.Parts {
-			if t, ok := part.(llm.Thinking); ok {
-				it.thinking += t.Text
-			}
-		}
-		if it.text != "" || it.thinking != "" || len(it.pictures) > 0 {
-			p.items = append(p.items, it)
-		}
-	}
-	note := func(text string, bad bool) {
-		if text != "" {
-			p.items = append(p.items, item{seq: ev.Seq, note: text, bad: bad})
-		}
-	}
-	switch b := ev.Body.(type) {
-	case openmanus.UserSaid:
-		say("You", b.Message)
-	case openmanus.ModelSaid:
-		say("OpenManus", b.Message)
-	case openmanus.ModelFailed:
-		note(b.Error, true)
-	case openmanus.Stopped:
-		note(b.Error, true)
-	case openmanus.Ended:
-		say("OpenManus", llm.Say(llm.Assistant, b.Text))
-		note(b.Error, true)
-	case openmanus.Interrupted:
-		say("OpenManus", llm.Say(llm.Assistant, b.Said))
-		note("Interrupted", false)
-	case openmanus.Noted:
-		note(b.Text, false)
-	case openmanus.Rewound:
-		p.wentBack(ev.Seq, b)
-	case openmanus.ChildDone:
-		if b.Call == "" {
-			note(fmt.Sprintf("%s: %s. %s", b.Child, b.Status, b.Text), b.Status != openmanus.Finished)
-		}
-	default:
-		p.addToCall(ev.Body)
-	}
-	for _, c := range openmanus.CallsOf(ev.Body) {
-		p.items = append(p.items, item{seq: ev.Seq, call: &call{Call: c}})
-	}
-}
-
-// addToCall adds the outcome of a call.
-func (p *page) addToCall(b openmanus.Body) {
-	switch b := b.(type) {
-	case openmanus.Ruled:
-		if c := p.called(b.Call); c != nil {
-			c.denied = !b.Allow
-			if b.By != openmanus.ByGate || c.denied {
-				c.allowed = strings.TrimRight(fmt.Sprintf("%s by %s. %s", map[bool]string{true: "Allowed", false: "Denied"}[b.Allow], b.By, b.Reason), " ")
-			}
-			if b.Input != "" {
-				c.Input = b.Input
-			}
-		}
-	case openmanus.Answered:
-		if c := p.called(b.Call); c != nil {
-			c.answer = b.Text
-			if c.answer == "" {
-				c.answer = string(b.Data)
-			}
-		}
-	case openmanus.CallDone:
-		if c := p.called(b.Call); c != nil {
-			c.done = &b
-		}
-	}
-}
-
-// called returns the last call with an id, or nil.
-func (p *page) called(id string) *call {
-	for _, it := range slices.Backward(p.items) {
-		if it.call != nil && it.call.ID == id {
-			return it.call
-		}
-	}
-	return nil
-}
-
-// wentBack takes out what the session went back over. Whoever goes back further than that, or forth
-// again, chooses among the items of that time.
-func (p *page) wentBack(seq int64, b openmanus.Rewound) {
-	if b.Talk {
-		were := p.items
-		if i := slices.IndexFunc(p.gone, func(g gone) bool { return g.at > b.To }); i >= 0 {
-			were = p.gone[i].items
-		}
-		p.gone = append(p.gone, gone{seq, slices.Clone(p.items)})
-		p.items = slices.DeleteFunc(slices.Clone(were), func(it item) bool { return it.seq > b.To })
-	}
-	word := "Went back to here"
-	if b.Redo != "" {
-		word = "Went forth again"
-	}
-	p.items = append(p.items, item{seq: seq, note: word})
-}
-
-func pictures(parts llm.Parts) (all []llm.Blob) {
-	for _, part := range parts {
-		if b, ok := part.(llm.Blob); ok {
-			all = append(all, b)
-		}
-	}
-	return all
-}
 
 // conversation is all that was said and done. Calls in a row are one line until it is opened.
 func (p *page) conversation() string {
@@ -169,28 +24,38 @@ func (p *page) conversation() string {
 	b.WriteString(`<section aria-label="Conversation">` + "\n")
 	left := 0
 	for i := 0; i < len(p.items); {
-		it := p.items[i]
-		if it.call != nil {
-			n := 1
-			for i+n < len(p.items) && p.items[i+n].call != nil {
+		it, n := p.items[i], 1
+		if it.Call != nil {
+			for i+n < len(p.items) && p.items[i+n].Call != nil {
 				n++
 			}
 			p.steps(&b, p.items[i:i+n])
 			i += n
 			continue
 		}
+		thinking := ""
+		for ; it.Kind == view.Thought; it = p.items[i] { // it is shown with the answer of the same reply
+			thinking += it.Text
+			if i++; i == len(p.items) || p.items[i].Seq != it.Seq || p.items[i].Kind != view.Thought && p.items[i].Kind != view.Answered {
+				it = &view.Item{Kind: view.Answered}
+				i--
+				break
+			}
+		}
 		i++
-		if p.talk -= len(it.text) + len(it.thinking) + len(it.note); p.talk < 0 {
+		if p.talk -= len(it.Text) + len(thinking); p.talk < 0 {
 			left++
 			continue
 		}
-		switch {
-		case it.note != "" && it.bad:
-			fmt.Fprintf(&b, "<p class=\"note bad\">%s</p>\n", exact(it.note))
-		case it.note != "":
-			fmt.Fprintf(&b, "<p class=\"note\">%s</p>\n", exact(it.note))
+		switch it.Kind {
+		case view.Said, view.Answered:
+			p.message(&b, it, thinking)
+		case view.Agent:
+			p.agent(&b, it)
+		case view.Problem:
+			fmt.Fprintf(&b, "<p class=\"note bad\">%s</p>\n", sentence(it.Text))
 		default:
-			p.message(&b, it)
+			fmt.Fprintf(&b, "<p class=\"note\">%s</p>\n", sentence(it.Text))
 		}
 	}
 	b.WriteString("</section>\n")
@@ -203,23 +68,40 @@ func (p *page) conversation() string {
 	return b.String()
 }
 
-func (p *page) message(b *strings.Builder, it item) {
-	class := "agent"
-	if it.who == "You" {
-		class = "you"
+// sentence returns a note as HTML, with a capital at its beginning.
+func sentence(text string) string {
+	if r, n := utf8.DecodeRuneInString(text); n > 0 {
+		text = string(unicode.ToUpper(r)) + text[n:]
 	}
-	fmt.Fprintf(b, "<article class=\"%s\"><h2>%s</h2>", class, it.who)
-	if it.thinking != "" {
-		fmt.Fprintf(b, "<details><summary>Thinking</summary><p class=\"words\">%s</p></details>", exact(it.thinking))
+	return exact(text)
+}
+
+// agent writes that a session below ran, and how it ended.
+func (p *page) agent(b *strings.Builder, it *view.Item) {
+	class := "note"
+	if it.Below.Status != string(openmanus.Finished) {
+		class += " bad"
+	}
+	fmt.Fprintf(b, "<p class=\"%s\">%s: %s. %s</p>\n", class, exact(it.Below.ID), exact(cmp.Or(it.Below.Status, "did not end")), exact(it.Below.Last))
+}
+
+func (p *page) message(b *strings.Builder, it *view.Item, thinking string) {
+	class, who := "agent", "OpenManus"
+	if it.Kind == view.Said {
+		class, who = "you", "You"
+	}
+	fmt.Fprintf(b, "<article class=\"%s\"><h2>%s</h2>", class, who)
+	if thinking != "" {
+		fmt.Fprintf(b, "<details><summary>Thinking</summary><p class=\"words\">%s</p></details>", exact(thinking))
 	}
 	switch {
-	case it.text == "":
-	case class == "you":
-		fmt.Fprintf(b, "<p class=\"words\">%s</p>", exact(it.text))
+	case it.Text == "":
+	case it.Kind == view.Said:
+		fmt.Fprintf(b, "<p class=\"words\">%s</p>", exact(it.Text))
 	default:
-		b.WriteString(p.markdown(it.text))
+		b.WriteString(p.markdown(it.Text))
 	}
-	p.pictures(b, it.pictures)
+	p.pictures(b, it.Blobs)
 	b.WriteString("</article>\n")
 }
 
@@ -249,53 +131,73 @@ func (p *page) picture(mime string, data []byte) string {
 	return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
-func (p *page) steps(b *strings.Builder, items []item) {
+func (p *page) steps(b *strings.Builder, items []*view.Item) {
 	failed := 0
 	for _, it := range items {
-		if d := it.call.done; it.call.denied || d != nil && (d.IsError || d.Failed) {
+		if word, bad := ending(it); bad && word != unended {
 			failed++
 		}
 	}
-	does, on := gist.Phrase(items[0].call.Call, items[0].call.tense())
+	does, on := gist.Phrase(items[0].Call.Call, over(items[0]))
 	first := clip.Visible(does + " " + clip.Text(on, 80))
 	if len(items) > 1 {
 		first = clip.Count(len(items), "step") + " · " + first + " …"
 	}
 	fmt.Fprintf(b, "<details class=\"steps\"><summary>%s%s</summary>\n", esc(first), map[bool]string{true: fmt.Sprintf(" <b>%d failed</b>", failed)}[failed > 0])
 	for _, it := range items {
-		p.step(b, it.call)
+		p.step(b, it)
 	}
 	b.WriteString("</details>\n")
 }
 
-func (p *page) step(b *strings.Builder, c *call) {
-	word, bad := "did not end", true
-	var end gist.Ending
-	switch {
-	case c.denied:
-		word = "denied"
-	case c.done != nil:
-		end = gist.End(*c.done)
-		word, bad = end.Word, end.Bad
+// over returns where a call is, now that nothing runs any more.
+func over(it *view.Item) gist.Tense {
+	if n := it.Call.Last(); n != nil && n.Kind == view.Denied {
+		return gist.Never
 	}
-	does, on := gist.Phrase(c.Call, c.tense())
+	return gist.Done
+}
+
+// unended is the word for a call without a result.
+const unended = "did not end"
+
+// ending says how a call ended, and whether it failed.
+func ending(it *view.Item) (word string, bad bool) {
+	switch e := it.End(); {
+	case over(it) == gist.Never:
+		return "denied", true
+	case e == nil:
+		return unended, true
+	default:
+		return e.Word, e.Bad
+	}
+}
+
+func (p *page) step(b *strings.Builder, it *view.Item) {
+	c, end := it.Call, gist.Ending{}
+	if c.End != nil {
+		end = *c.End
+	}
+	word, bad := ending(it)
+	does, on := gist.Phrase(c.Call, over(it))
 	class := ""
 	if bad {
 		class = ` class="bad"`
 	}
 	fmt.Fprintf(b, "<div class=\"call\"><h3>%s <code>%s</code> <small%s>%s</small></h3>", exact(does), exact(clip.Text(on, 200)), class, exact(word))
-	if c.allowed != "" {
-		fmt.Fprintf(b, "<p class=\"note\">%s</p>", exact(c.allowed))
-	}
 	p.io(b, c.Name, pretty(c.Input))
+	for _, n := range c.Notes {
+		if n.Kind != view.Asked || c.Last() == nil { // the question of a decision says less than that
+			fmt.Fprintf(b, "<p class=\"note\">%s</p>", sentence(n.Words()))
+		}
+	}
 	if len(end.Diff) > 0 {
 		b.WriteString(p.bounded(strings.Join(end.Diff, "\n"), diff))
 	}
-	p.io(b, "Answer", c.answer)
-	if c.done != nil {
-		p.io(b, "Result", clip.Clean(strings.Join(end.Lines, "\n")))
-		p.pictures(b, pictures(c.done.Parts))
-		p.depict(b, c.done.Picture)
+	p.io(b, "Result", clip.Clean(strings.Join(end.Lines, "\n")))
+	if c.Done != nil {
+		p.pictures(b, view.Blobs(c.Done.Parts))
+		p.depict(b, c.Done.Picture)
 	}
 	b.WriteString("</div>\n")
 }

@@ -205,7 +205,7 @@ func (p *program) choices(title string, read func(context.Context) ([]Named, err
 func (p *program) fork(string) tea.Cmd {
 	id, at := p.id, int64(0)
 	if p.chosen != nil {
-		at = p.chosen.seq
+		at = p.chosen.Seq
 	}
 	return p.do(func(ctx context.Context) tea.Msg {
 		to, err := p.src.Fork(ctx, id, at)
@@ -222,7 +222,7 @@ func (p *program) rewind(rest string) tea.Cmd {
 	to, err := strconv.ParseInt(rest, 10, 64)
 	switch {
 	case rest == "" && p.chosen != nil:
-		to = p.chosen.seq - 1
+		to = p.chosen.Seq - 1
 	case rest == "":
 		return p.back(Back{Last: true, Files: true, Talk: true})
 	case err != nil || to < 1:

@@ -6,9 +6,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/termtext"
+	"github.com/openmanus-go/openmanus/internal/view"
 )
 
 const (
@@ -28,14 +30,14 @@ type drawing struct {
 // block has changed, they are those of the last time. tail is what the call of the
 // block has printed so far, and now the time; both only count for one that runs.
 func linesOf(b *block, how drawing, width int, tail string, now time.Time) []string {
-	if b.running() {
+	if b.Running() {
 		return drawCall(b, how, width, tail, now)
 	}
-	if b.below != nil && b.done.IsZero() {
+	if b.Below != nil && b.Ended.IsZero() {
 		return drawBlock(b, how, width, now)
 	}
-	if c := &b.drawn; c.lines == nil || c.rev != b.rev || c.width != width || c.how != how {
-		*c = cache{drawBlock(b, how, width, now), b.rev, width, how}
+	if c := &b.drawn; c.lines == nil || c.rev != b.Rev || c.width != width || c.how != how {
+		*c = cache{drawBlock(b, how, width, now), b.Rev, width, how}
 	}
 	return b.drawn.lines
 }
@@ -44,26 +46,26 @@ func linesOf(b *block, how drawing, width int, tail string, now time.Time) []str
 // of calls that run.
 func drawBlock(b *block, how drawing, width int, now time.Time) []string {
 	t := how.theme
-	switch b.kind {
-	case said:
-		return barred(t, t.accent("▌ "), t.Person, b.text, width)
-	case answered:
-		lines := t.style().Markdown(b.text, min(width-2, textColumns))
+	switch b.Kind {
+	case view.Said:
+		return barred(t, t.accent("▌ "), t.Person, b.Words(), width)
+	case view.Answered:
+		lines := t.style().Markdown(b.Words(), min(width-2, textColumns))
 		for i := range lines {
 			lines[i] = "  " + lines[i]
 		}
-		if b.by != "" {
-			lines = append([]string{t.dim("  " + clip.Fit(clip.Plain(b.by), width-2))}, lines...)
+		if b.By != "" {
+			lines = append([]string{t.dim("  " + clip.Fit(clip.Plain(b.By), width-2))}, lines...)
 		}
 		return lines
-	case thought:
+	case view.Thought:
 		return drawThought(b, how, width)
-	case called, agent:
+	case view.Called, view.Agent:
 		return drawCall(b, how, width, "", now)
-	case remark:
-		return barred(t, t.dim("· "), t.Dim, b.text, width)
+	case view.Remark:
+		return barred(t, t.dim("· "), t.Dim, b.Text, width)
 	}
-	return barred(t, t.bad("! "), t.Bad, b.text, width)
+	return barred(t, t.bad("! "), t.Bad, b.Text, width)
 }
 
 // barred returns a foreign text behind a mark of two columns, which stands before each of
@@ -85,9 +87,9 @@ func wrap(text string, width int) []string {
 func drawThought(b *block, how drawing, width int) []string {
 	t := how.theme
 	if !b.open && !how.all {
-		return []string{t.dim(clip.Fit("✻ "+clip.OneLine(clip.Visible(b.text)), width))}
+		return []string{t.dim(clip.Fit("✻ "+clip.OneLine(clip.Visible(b.Text)), width))}
 	}
-	return barred(t, t.dim("✻ "), t.Dim, b.text, min(width, textColumns+2))
+	return barred(t, t.dim("✻ "), t.Dim, b.Text, min(width, textColumns+2))
 }
 
 // drawCall draws a call or a session below: one line that says what it does and how it
@@ -108,15 +110,15 @@ func drawCall(b *block, how drawing, width int, tail string, now time.Time) []st
 	}
 	lines := []string{fitLine(head, width)}
 	bar := t.dim("  │ ")
-	if b.note != "" {
-		for _, l := range wrap(clip.Visible(b.note), width-4) {
+	if note := noteOf(b); note != "" {
+		for _, l := range wrap(clip.Visible(note), width-4) {
 			lines = append(lines, bar+t.dim(l))
 		}
 	}
-	if b.below != nil {
+	if b.Below != nil {
 		return append(lines, belowLines(b, how, width)...)
 	}
-	if b.end == nil {
+	if b.End() == nil {
 		for _, l := range lastLines(tail, tailLines) {
 			lines = append(lines, bar+t.dim(clip.Fit(l, width-4)))
 		}
@@ -125,39 +127,56 @@ func drawCall(b *block, how drawing, width int, tail string, now time.Time) []st
 	return append(lines, resultLines(b, how, width)...)
 }
 
+// noteOf returns what was said last about a call, if it has one.
+func noteOf(b *block) string {
+	if b.Call == nil {
+		return ""
+	}
+	if n := b.Call.Last(); n != nil {
+		n := *n
+		n.Text = clip.OneLine(n.Text)
+		return n.Words()
+	}
+	return ""
+}
+
+// money formats an amount for people.
+func money(m openmanus.Money) string { return fmt.Sprintf("$%.2f", m.USD()) }
+
 // callHead returns the parts of the first line of a call: a mark for its state, its name,
 // a phrase for its arguments, and how it ended or for how long it has run.
 func callHead(b *block, t Theme, now time.Time) (mark, name, what, end string) {
-	name, what = gist.Phrase(b.call, b.tense())
-	name, what = clip.Text(clip.Visible(name), 40), clip.Visible(what)
-	if b.kind == agent {
-		name, what = "agent", termtext.OneLine(clip.Visible(b.below.label), 80)
+	if b.Kind == view.Agent {
+		name, what = "agent", termtext.OneLine(clip.Visible(b.Below.Label), 80)
+	} else {
+		name, what = gist.Phrase(b.Call.Call, b.Tense())
+		name, what = clip.Text(clip.Visible(name), 40), clip.Visible(what)
 	}
 	took := ""
-	if !b.begun.IsZero() {
-		until := b.done
+	if !b.Begun.IsZero() {
+		until := b.Ended
 		if until.IsZero() {
 			until = now
 		}
-		took = duration(until.Sub(b.begun))
+		took = duration(until.Sub(b.Begun))
 	}
 	switch {
-	case b.asks || b.below != nil && b.below.asks > 0 && b.done.IsZero():
+	case b.Asks() || b.Below != nil && b.Below.Asks > 0 && b.Ended.IsZero():
 		return t.ask("?"), name, what, t.ask("waits for you")
-	case b.end != nil:
-		mark, end = t.good("●"), t.dim(b.end.Word)
-		if b.end.Bad {
-			mark, end = t.bad("●"), t.bad(b.end.Word)
+	case b.End() != nil:
+		mark, end = t.good("●"), t.dim(b.End().Word)
+		if b.End().Bad {
+			mark, end = t.bad("●"), t.bad(b.End().Word)
 		}
-		if b.end.Pictures > 0 {
-			end += t.dim(" · " + clip.Count(b.end.Pictures, "image"))
+		if b.End().Pictures > 0 {
+			end += t.dim(" · " + clip.Count(b.End().Pictures, "image"))
 		}
-	case b.kind == agent && !b.done.IsZero():
-		mark, end = t.good("●"), t.dim(b.below.status)
-		if b.below.status != "finished" {
-			mark, end = t.bad("●"), t.bad(b.below.status)
+	case b.Kind == view.Agent && !b.Ended.IsZero():
+		mark, end = t.good("●"), t.dim(b.Below.Status)
+		if b.Below.Status != "finished" {
+			mark, end = t.bad("●"), t.bad(b.Below.Status)
 		}
-	case b.begun.IsZero():
+	case b.Begun.IsZero():
 		return t.dim("○"), name, what, ""
 	default:
 		return t.accent("◐"), name, what, t.accent(took)
@@ -168,45 +187,32 @@ func callHead(b *block, t Theme, now time.Time) (mark, name, what, end string) {
 	return mark, name, what, end
 }
 
-// tense returns the state of the block's call, in which the phrase about it is written.
-func (b *block) tense() gist.Tense {
-	switch {
-	case b.end == nil && b.begun.IsZero():
-		return gist.Waiting
-	case b.end == nil:
-		return gist.Running
-	case b.begun.IsZero():
-		return gist.Never
-	}
-	return gist.Done
-}
-
 // belowLines returns the lines about a child session: its calls, tokens and cost, and its
 // last action or result, which an unfolded block shows in full.
 func belowLines(b *block, how drawing, width int) []string {
-	t, w := how.theme, b.below
+	t, w := how.theme, b.Below
 	bar := t.dim("  │ ")
 	var facts []string
-	if w.calls > 0 {
-		facts = append(facts, clip.Count(w.calls, "call"))
+	if w.Calls > 0 {
+		facts = append(facts, clip.Count(w.Calls, "call"))
 	}
-	if w.tokens > 0 {
-		facts = append(facts, short(w.tokens)+" tokens")
+	if w.Tokens > 0 {
+		facts = append(facts, short(w.Tokens)+" tokens")
 	}
-	if w.cost != "" {
-		facts = append(facts, w.cost)
+	if w.Cost > 0 {
+		facts = append(facts, money(w.Cost))
 	}
-	lines := []string{bar + t.dim(clip.Fit(strings.Join(append([]string{w.id[strings.LastIndexByte(w.id, '.')+1:]}, facts...), " · "), width-4))}
-	if w.last == "" {
+	lines := []string{bar + t.dim(clip.Fit(strings.Join(append([]string{w.ID[strings.LastIndexByte(w.ID, '.')+1:]}, facts...), " · "), width-4))}
+	if w.Last == "" {
 		return lines
 	}
 	if b.open || how.all {
-		for _, l := range cutLines(wrap(clip.Visible(w.last), width-4), openLines) {
+		for _, l := range cutLines(wrap(clip.Visible(w.Last), width-4), openLines) {
 			lines = append(lines, bar+l)
 		}
 		return lines
 	}
-	return append(lines, bar+t.dim(clip.Fit(clip.OneLine(clip.Visible(w.last)), width-4)))
+	return append(lines, bar+t.dim(clip.Fit(clip.OneLine(clip.Visible(w.Last)), width-4)))
 }
 
 // resultLines returns what is shown of a result: of one that is folded the diff, and the
@@ -216,25 +222,25 @@ func resultLines(b *block, how drawing, width int) (lines []string) {
 	bar := t.dim("  │ ")
 	open := b.open || how.all
 	if open {
-		for _, l := range wrap(clip.Visible(gist.Arguments(b.call.Input)), width-4) {
+		for _, l := range wrap(clip.Visible(gist.Arguments(b.Call.Call.Input)), width-4) {
 			lines = append(lines, bar+t.accent(l))
 		}
 	}
-	if n := len(b.end.Diff); n > 0 {
+	if n := len(b.End().Diff); n > 0 {
 		max := diffLines
 		if open {
 			max = openLines
 		}
-		for _, l := range cutLines(diff(t, b.end.Diff, width-4), max) {
+		for _, l := range cutLines(diff(t, b.End().Diff, width-4), max) {
 			lines = append(lines, bar+l)
 		}
 	}
-	switch ls := b.end.Lines; {
+	switch ls := b.End().Lines; {
 	case open:
 		for _, l := range cutLines(ls, openLines) {
 			lines = append(lines, bar+clip.Fit(shown(l), width-4))
 		}
-	case b.end.Bad:
+	case b.End().Bad:
 		if left := len(ls) - tailLines; left > 0 {
 			lines, ls = append(lines, bar+t.dim("… "+clip.Count(left, "line")+" …")), ls[left:]
 		}

@@ -177,13 +177,13 @@ func (p *program) loaded(msg loadedMsg) tea.Cmd {
 	if p.meter.title == "" {
 		p.meter.title = msg.info.Title
 	}
-	f, next := p.follow(p.id, msg.page.last)
+	f, next := p.follow(p.id, msg.page.Last)
 	p.from = f
 	cmds := []tea.Cmd{next, p.followBelow(), p.asked()}
 	if p.goal > 0 {
 		cmds = append(cmds, p.jump(p.goal))
 	}
-	if before := msg.page.first - 1; before > 0 {
+	if before := msg.page.First - 1; before > 0 {
 		id, gen := p.id, p.gen
 		cmds = append(cmds, p.do(func(ctx context.Context) tea.Msg {
 			m := newMeter(0)
@@ -329,7 +329,7 @@ func (p *program) readMore() tea.Cmd {
 		}
 		msg.page = newPage(from)
 		msg.err = p.read(ctx, id, from-1, to, msg.page.apply)
-		msg.end = msg.page.last < to
+		msg.end = msg.page.Last < to
 		return msg
 	})
 }
@@ -343,10 +343,10 @@ func (p *program) paged(msg pageMsg) tea.Cmd {
 	switch {
 	case msg.err != nil:
 		return p.notice(true, "%v", msg.err)
-	case !msg.later && msg.page.last == p.window.first()-1:
+	case !msg.later && msg.page.Last == p.window.first()-1:
 		p.window.before(msg.page)
-	case msg.later && msg.page.first == p.window.last()+1:
-		p.window.after(msg.page, msg.end && msg.page.last >= p.meter.last)
+	case msg.later && msg.page.First == p.window.last()+1:
+		p.window.after(msg.page, msg.end && msg.page.Last >= p.meter.last)
 	}
 	return nil
 }
@@ -388,10 +388,10 @@ func (p *program) jumped(msg jumpedMsg) tea.Cmd {
 	stream := p.window.stream
 	p.window.reset(msg.page)
 	p.window.stream = stream
-	p.window.atEnd = msg.page.last >= p.meter.last
+	p.window.atEnd = msg.page.Last >= p.meter.last
 	p.window.pinned = p.window.atEnd && msg.seq == 0
 	for _, b := range p.window.flat(p.meter) {
-		if msg.seq > 0 && b.seq <= msg.seq {
+		if msg.seq > 0 && b.Seq <= msg.seq {
 			p.window.anchor, p.chosen = b, b
 		}
 	}

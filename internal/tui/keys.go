@@ -119,7 +119,7 @@ func (p *program) click(m tea.MouseClickMsg) {
 	}
 	if b := p.blockAt(m.Y); b != nil && b.folds() {
 		b.open = !b.open
-		b.changed()
+		b.Rev++
 	}
 }
 
@@ -130,7 +130,7 @@ func (p *program) unfold() {
 		return
 	}
 	p.chosen.open = !p.chosen.open
-	p.chosen.changed()
+	p.chosen.Rev++
 }
 
 // choose chooses the next block that can be unfolded, upwards or downwards.

@@ -76,7 +76,7 @@ func TestLongSession(t *testing.T) {
 	}
 	held := 0
 	for _, pg := range p.window.pages {
-		held += int(pg.last - pg.first + 1)
+		held += int(pg.Last - pg.First + 1)
 	}
 	if held > (pagesKept+1)*pageEvents {
 		t.Errorf("%d events are held", held)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/gist"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -45,7 +46,7 @@ type meter struct {
 	open  map[string]*openCall // calls without a result
 	below []string             // sessions below that have not ended
 	final map[string]bool      // tools that end the session
-	backs []openmanus.Event    // each time that it went back
+	backs view.Backs           // each time that it went back
 
 	// of a meter that began in the middle: what it knows about the time before
 	ended  map[string]bool // calls and sessions below that began before and have ended
@@ -282,23 +283,6 @@ func (m *meter) joinOpen(before *meter) {
 		m.status, m.reason, m.failure = before.status, before.reason, before.failure
 	}
 	clear(m.ended)
-}
-
-// taken reports whether the event seq was taken back.
-func (m *meter) taken(seq int64) bool {
-	gone := false
-	for _, ev := range m.backs {
-		b := ev.Body.(openmanus.Rewound)
-		if seq >= ev.Seq {
-			continue
-		}
-		if b.Redo != "" && seq > b.To {
-			gone = false
-		} else if b.Talk && seq > b.To {
-			gone = true
-		}
-	}
-	return gone
 }
 
 // working reports whether something is to be done that needs no person.

@@ -14,6 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/internal/view"
 )
 
 // A program is the interface. Its methods are called by one goroutine.
@@ -124,9 +125,9 @@ func (p *program) notice(bad bool, format string, a ...any) tea.Cmd {
 // addNotice adds a remark, or a problem, at the end of the page. The journal does not have
 // it.
 func (p *program) addNotice(bad bool, text string) {
-	b := &block{kind: remark, text: text, seq: p.window.last()}
+	b := &block{Item: &view.Item{Kind: view.Remark, Text: text, Seq: p.window.last()}}
 	if bad {
-		b.kind = problem
+		b.Kind = view.Problem
 	}
 	p.window.pages[len(p.window.pages)-1].add(b)
 	if p.window.atEnd {

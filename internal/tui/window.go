@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/view"
 )
 
 const (
@@ -34,8 +35,8 @@ func (w *window) reset(p *page) {
 }
 
 // first and last return the numbers of the first and the last event that are held.
-func (w *window) first() int64 { return w.pages[0].first }
-func (w *window) last() int64  { return w.pages[len(w.pages)-1].last }
+func (w *window) first() int64 { return w.pages[0].First }
+func (w *window) last() int64  { return w.pages[len(w.pages)-1].Last }
 
 // apply adds an event that has just happened, if the window shows the end of the session.
 // Otherwise it is read when the person scrolls there.
@@ -52,17 +53,17 @@ func (w *window) apply(ev openmanus.Event) {
 		return
 	}
 	p := w.pages[len(w.pages)-1]
-	if p.last-p.first >= pageEvents {
+	if p.Last-p.First >= pageEvents {
 		next := newPage(ev.Seq)
-		next.model = p.model
+		next.Model = p.Model
 		w.pages, p = append(w.pages, next), next
 		w.trim()
 	}
-	loose := len(p.loose)
+	loose := len(p.Loose)
 	p.apply(ev)
-	if len(p.loose) > loose {
+	if len(p.Loose) > loose {
 		for _, earlier := range w.pages[:len(w.pages)-1] {
-			earlier.applyToCall(ev)
+			earlier.ApplyToCall(ev)
 		}
 	}
 }
@@ -71,10 +72,10 @@ func (w *window) apply(ev openmanus.Event) {
 // questions of the child are open.
 func (w *window) applyBelow(child string, ev openmanus.Event, asks int) {
 	for _, p := range w.pages {
-		p.applyBelow(child, ev)
-		if at := p.byChild[child]; at != nil && at.below.asks != asks {
-			at.below.asks = asks
-			at.changed()
+		p.ApplyBelow(child, ev)
+		if at := p.Child(child); at != nil && at.Below.Asks != asks {
+			at.Below.Asks = asks
+			at.Rev++
 		}
 	}
 }
@@ -95,8 +96,8 @@ func (w *window) trim() {
 // before adds an earlier page. Events of later pages about its calls are applied to it.
 func (w *window) before(p *page) {
 	for _, later := range w.pages {
-		for _, ev := range later.loose {
-			p.applyToCall(ev)
+		for _, ev := range later.Loose {
+			p.ApplyToCall(ev)
 		}
 	}
 	w.pages = append([]*page{p}, w.pages...)
@@ -108,9 +109,9 @@ func (w *window) before(p *page) {
 // after adds a later page. end says that it has the last event. Its events about calls of
 // earlier pages are applied to these.
 func (w *window) after(p *page, end bool) {
-	for _, ev := range p.loose {
+	for _, ev := range p.Loose {
 		for _, earlier := range w.pages {
-			earlier.applyToCall(ev)
+			earlier.ApplyToCall(ev)
 		}
 	}
 	w.pages = append(w.pages, p)
@@ -125,7 +126,7 @@ func (w *window) after(p *page, end bool) {
 func (w *window) flat(m *meter) (all []*block) {
 	for _, p := range w.pages {
 		for _, b := range p.blocks {
-			if len(m.backs) == 0 || !m.taken(b.seq) {
+			if len(m.backs) == 0 || !m.backs.Taken(b.Seq) {
 				all = append(all, b)
 			}
 		}
@@ -147,13 +148,17 @@ type scene struct {
 // to the one before.
 func (w *window) entry(all []*block, i int, s scene) []string {
 	b := all[i]
-	lines := linesOf(b, s.how, s.width, w.stream.tails[b.call.ID], s.now)
+	tail := ""
+	if b.Call != nil {
+		tail = w.stream.tails[b.Call.ID]
+	}
+	lines := linesOf(b, s.how, s.width, tail, s.now)
 	w.drawn = append(w.drawn, b)
 	if b == s.chosen && len(lines) > 0 {
 		lines = append([]string{s.how.theme.ask("›") + lines[0]}, lines[1:]...)
 		lines[0] = fitLine(lines[0], s.width)
 	}
-	if i > 0 && !(b.kind == called && all[i-1].kind == called && len(lines) == 1) && len(lines) > 0 {
+	if i > 0 && !(b.Kind == view.Called && all[i-1].Kind == view.Called && len(lines) == 1) && len(lines) > 0 {
 		lines = append([]string{""}, lines...)
 	}
 	return lines

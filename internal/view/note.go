@@ -1,0 +1,75 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
+)
+
+// Note returns what an event says that is neither a message nor about a call, as a
+// sentence without its end; "" if it says nothing to a person. bad says that something went
+// wrong.
+func Note(b openmanus.Body) (text string, bad bool) {
+	switch b := b.(type) {
+	case openmanus.ModelSaid:
+		if b.Stop != "" && !b.Stop.Whole() {
+			return unfinished(b.Stop), true
+		}
+	case openmanus.ModelFailed:
+		return "the model failed: " + b.Error, true
+	case openmanus.Stopped:
+		if b.Reason != openmanus.ByPerson { // that was said when they interrupted
+			return fmt.Sprintf("stopped (%s): %s", b.Reason, b.Error), true
+		}
+	case openmanus.Resumed:
+		return "resumed", false
+	case openmanus.Interrupted:
+		return "interrupted", true
+	case openmanus.Ended:
+		if b.Status == openmanus.Failed {
+			return b.Error, true
+		}
+	case openmanus.Configured:
+		if b.N > 0 {
+			return "from here on: " + b.Model + " · " + b.Workspace + " · approve " + b.Approve, false
+		}
+	case openmanus.ModeSet:
+		return "the mode is " + b.Mode + " from here on", false
+	case openmanus.Elided:
+		return fmt.Sprintf("to make room, the model no longer sees %d old results whole", len(b.Calls)), false
+	case openmanus.Compacted:
+		text := fmt.Sprintf("compaction: the model sees a summary in place of the events before %d", b.UpTo)
+		if b.Refused != "" {
+			text += "; the provider said: " + clip.Text(clip.OneLine(b.Refused), 100)
+		}
+		return text, false
+	case openmanus.Rewound:
+		return wentBack(b), false
+	case openmanus.Noted:
+		return b.Text, false
+	case openmanus.TakenOver:
+		return "it goes on after a break", false
+	case openmanus.Foreign:
+		return "an event of a newer version: " + b.Type, false
+	}
+	return "", false
+}
+
+// wentBack returns a sentence about a rewind: to which event, and whether it concerned the
+// conversation, files, or both.
+func wentBack(b openmanus.Rewound) string {
+	var parts []string
+	if b.Talk {
+		parts = append(parts, "the conversation")
+	}
+	if b.Files {
+		parts = append(parts, clip.Count(len(b.Changes), "file"))
+	}
+	verb := "went back to event"
+	if b.Redo != "" {
+		verb = "went forward again to event"
+	}
+	return fmt.Sprintf("%s %d: %s", verb, b.To, strings.Join(parts, ", "))
+}
