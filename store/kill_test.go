@@ -61,13 +61,13 @@ func pair(seq int64) []openmanus.Body {
 // environment asks for.
 func kills(t *testing.T) int {
 	t.Helper()
-	text := os.Getenv("OPENMANUS_KILLS")
+	text := os.Getenv("KILLS")
 	if text == "" {
 		return 40
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		t.Fatalf("OPENMANUS_KILLS: %v", err)
+		t.Fatalf("KILLS: %v", err)
 	}
 	return n
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/openmanus-go/openmanus/store"
 )
 
-// kills is how often TestKill kills: 200, or OPENMANUS_KILLS.
+// kills is how often TestKill kills: 200, or KILLS.
 func kills(t *testing.T) int {
-	v := os.Getenv("OPENMANUS_KILLS")
+	v := os.Getenv("KILLS")
 	if v == "" {
 		return 200
 	}

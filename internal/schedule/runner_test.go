@@ -90,11 +90,11 @@ func (w *world) Interrupt(_ context.Context, d Due) error {
 
 // TestEverySlot lets five processes look after fifty schedules in twelve zones. They die
 // at any append, sleep for days, and their clocks are set; people pause schedules and change
-// them. Every slot has one answer, in order. OPENMANUS_DAYS sets for how long: ten years,
+// them. Every slot has one answer, in order. DAYS sets for how long: ten years,
 // 3653, have two thousand deaths.
 func TestEverySlot(t *testing.T) {
 	days := 100 / testbed.Slower
-	if n, err := strconv.Atoi(os.Getenv("OPENMANUS_DAYS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("DAYS")); err == nil {
 		days = n
 	}
 	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Asia/Kolkata", "Asia/Tokyo", "Australia/Lord_Howe",

@@ -93,7 +93,7 @@ func path() string {
 // Knobs are the variables of OpenManus that are no setting: tests read them, and a person
 // sets them to make a test longer.
 var Knobs = []string{
-	"OPENMANUS_BLOBS_OF_FAULTS", "OPENMANUS_DAYS", "OPENMANUS_KILLS", "OPENMANUS_PROGRAMS", "OPENMANUS_STOPPED_LEASE", "OPENMANUS_STOPPED_SESSIONS",
+	"BLOBS_OF_FAULTS", "DAYS", "KILLS", "PROGRAMS", "STOPPED_LEASE", "STOPPED_SESSIONS",
 }
 
 // personal reports whether a variable says something of the person, or is a setting of a

@@ -45,10 +45,10 @@ func TestJournalWithObjects(t *testing.T) {
 	})
 }
 
-// blobsOfFaults is how many blobs TestObjectsFail puts: OPENMANUS_BLOBS_OF_FAULTS in place of
+// blobsOfFaults is how many blobs TestObjectsFail puts: BLOBS_OF_FAULTS in place of
 // some hundreds.
 func blobsOfFaults() int {
-	if n, err := strconv.Atoi(os.Getenv("OPENMANUS_BLOBS_OF_FAULTS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("BLOBS_OF_FAULTS")); err == nil {
 		return n
 	}
 	return 200

@@ -33,17 +33,17 @@ func TestMain(m *testing.M) {
 	testbed.Main(m)
 }
 
-// manySessions is how many TestStoppedProcess has: OPENMANUS_STOPPED_SESSIONS in place of 100.
+// manySessions is how many TestStoppedProcess has: STOPPED_SESSIONS in place of 100.
 func manySessions() int {
-	if n, err := strconv.Atoi(os.Getenv("OPENMANUS_STOPPED_SESSIONS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("STOPPED_SESSIONS")); err == nil {
 		return n
 	}
 	return 100
 }
 
-// stoppedLease is how long its leases are valid: OPENMANUS_STOPPED_LEASE in place of a second.
+// stoppedLease is how long its leases are valid: STOPPED_LEASE in place of a second.
 func stoppedLease() time.Duration {
-	if d, err := time.ParseDuration(os.Getenv("OPENMANUS_STOPPED_LEASE")); err == nil {
+	if d, err := time.ParseDuration(os.Getenv("STOPPED_LEASE")); err == nil {
 		return d
 	}
 	return time.Second

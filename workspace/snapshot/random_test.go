@@ -281,9 +281,9 @@ func (h *history) take(t testing.TB) Tree {
 	return taken.Tree
 }
 
-// programs is how many random programs a test runs: OPENMANUS_PROGRAMS, or a few.
+// programs is how many random programs a test runs: PROGRAMS, or a few.
 func programs() int {
-	if n, err := strconv.Atoi(os.Getenv("OPENMANUS_PROGRAMS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("PROGRAMS")); err == nil {
 		return n
 	}
 	return 100
