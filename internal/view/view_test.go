@@ -64,7 +64,7 @@ func TestEarlierPage(t *testing.T) {
 	}
 }
 
-// What was taken back is gone, and is there again once that was taken back, without what
+// Events that were taken back are gone, and are there again once that was taken back, without what
 // came in between; going back to a time at which something was gone does not bring it back.
 func TestTaken(t *testing.T) {
 	back := func(seq, to int64, redo string) openmanus.Event {

@@ -212,6 +212,33 @@ func TestRestoreIsInterrupted(t *testing.T) {
 	}
 }
 
+// All names of a file are put back, although to replace one changes the times of the others.
+func TestRestoreOfHardLinks(t *testing.T) {
+	p := newPlace(t, Options{})
+	p.write("a", "1")
+	for _, name := range []string{"b", "c"} {
+		if err := os.Link(filepath.Join(p.dir, "a"), filepath.Join(p.dir, name)); err != nil {
+			t.Skip(err) // a file system without links
+		}
+	}
+	before := p.take().Tree
+	p.write("a", "22") // in place, so that the others have it too
+	after := p.take().Tree
+	plan, err := p.reader.Undo(t.Context(), after, []Step{{Before: before, After: after}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.reader.Restore(t.Context(), p.root, plan.Ops)
+	if err != nil || len(out) != 3 {
+		t.Fatalf("%d outcomes, %v", len(out), err)
+	}
+	for _, o := range out {
+		if data, err := os.ReadFile(filepath.Join(p.dir, o.Name)); !o.Done || string(data) != "1" || err != nil {
+			t.Errorf("%s: done %v (%s), with %q, %v", o.Name, o.Done, o.Why, data, err)
+		}
+	}
+}
+
 // Files that cannot be changed are reported, and everything else is done.
 func TestRestoreIsRefused(t *testing.T) {
 	p := newPlace(t, Options{})

@@ -73,7 +73,7 @@ func (x *restore) place() {
 	failed := x.syncFiles(files)
 	for i, s := range x.staged {
 		err := errors.Join(failed[i], s.file.Close())
-		if err == nil && x.stampAt(s.out.Name) != s.was {
+		if err == nil && x.stampAt(s.out.Name) != s.was && !x.asBefore(s.out) {
 			s.out.Why = "something else has changed it"
 			_ = x.root.Remove(s.file.Name()) // the next restore does, if this cannot
 			continue
@@ -88,6 +88,14 @@ func (x *restore) place() {
 		s.out.Done = true
 	}
 	x.staged, x.bytes = x.staged[:0], 0
+}
+
+// asBefore reports whether a name has the content that it had, although its stamp is
+// another one: a file with several names gets a new one when one of them is replaced.
+func (x *restore) asBefore(o *Outcome) bool {
+	now, err := x.state(o)
+	was := x.was
+	return err == nil && now.Same(o.From) && x.stampAt(o.Name) == was
 }
 
 // discard removes the files of a restore that ends before they are in place.
