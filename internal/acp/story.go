@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -240,9 +240,9 @@ func (n *node) toldOnTop(ev openmanus.Event) []update {
 	case openmanus.Titled:
 		return []update{{SessionUpdate: "session_info_update", Title: clip.OneLine(clip.Clean(b.Title)), UpdatedAt: ev.Time.UTC().Format("2006-01-02T15:04:05Z")}}
 	case openmanus.ModelFailed:
-		return n.remark(b.Turn, "The model failed: "+b.Error)
+		return n.remark(b.Turn, sentence(b))
 	case openmanus.Stopped:
-		return n.remark(b.Turn, "Stopped: "+cmp.Or(b.Error, string(b.Reason)))
+		return n.remark(b.Turn, cmp.Or(sentence(b), "Interrupted"))
 	case openmanus.Ended:
 		switch text := clip.Clean(b.Text); {
 		case b.Status == openmanus.Failed:
@@ -251,13 +251,18 @@ func (n *node) toldOnTop(ev openmanus.Event) []update {
 			return n.remark(b.Turn, text)
 		}
 		n.newTurn(b.Turn + 1)
-	case openmanus.Rewound:
-		if b.Talk {
-			return []update{{SessionUpdate: "agent_message_chunk", MessageID: "b" + b.ID, Content: &content{Type: "text",
-				Text: fmt.Sprintf("(The conversation went back to event %d: what was said since is not part of it any more.)", b.To)}}}
+	default:
+		if text := sentence(b); text != "" {
+			return []update{{SessionUpdate: "agent_message_chunk", MessageID: "n" + strconv.FormatInt(ev.Seq, 10), Content: &content{Type: "text", Text: "(" + text + ".)"}}}
 		}
 	}
 	return nil
+}
+
+// sentence returns the note about an event, or "".
+func sentence(b openmanus.Body) string {
+	text, _ := view.Note(b)
+	return view.Sentence(clip.Clean(text))
 }
 
 // configured takes what requests are built from.

@@ -567,8 +567,9 @@ var surfaces = []floor{
 		"github.com/charmbracelet/x/ansi": "the name of a mode of terminals",
 	}}, // it runs commands of the person and their editor
 	{pkg: "internal/acp", may: map[string]string{
-		module + "/act": acts,
-		module:          speaks, module + "/llm": models, module + "/internal/surface": "where sessions are",
+		module + "/internal/view": shows,
+		module + "/act":           acts,
+		module:                    speaks, module + "/llm": models, module + "/internal/surface": "where sessions are",
 		module + "/internal/gist": "what calls do, in a few words", module + "/internal/clip": "texts are shortened for people",
 		module + "/internal/ids": "the ids of messages", module + "/tools": "the steps of plans",
 		module + "/workspace": "the texts of files that an editor has open",

@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
@@ -68,13 +66,8 @@ func (p *page) conversation() string {
 	return b.String()
 }
 
-// sentence returns a note as HTML, with a capital at its beginning.
-func sentence(text string) string {
-	if r, n := utf8.DecodeRuneInString(text); n > 0 {
-		text = string(unicode.ToUpper(r)) + text[n:]
-	}
-	return exact(text)
-}
+// sentence returns a note as HTML.
+func sentence(text string) string { return exact(view.Sentence(text)) }
 
 // agent writes that a session below ran, and how it ended.
 func (p *page) agent(b *strings.Builder, it *view.Item) {

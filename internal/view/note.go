@@ -3,6 +3,8 @@ package view
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
@@ -55,6 +57,14 @@ func Note(b openmanus.Body) (text string, bad bool) {
 		return "an event of a newer version: " + b.Type, false
 	}
 	return "", false
+}
+
+// Sentence returns a note with a capital at its beginning.
+func Sentence(note string) string {
+	if r, n := utf8.DecodeRuneInString(note); n > 0 {
+		return string(unicode.ToUpper(r)) + note[n:]
+	}
+	return note
 }
 
 // wentBack returns a sentence about a rewind: to which event, and whether it concerned the
