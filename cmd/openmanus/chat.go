@@ -293,7 +293,7 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 	case d.print.HasShown(s.Outcome.Error):
 		return exit{code: code(s, d.waiting), err: errors.New("/retry asks again"), reported: true}
 	default:
-		return exit{code: code(s, d.waiting), err: errors.New(describe(s, d.waiting) + ": " + s.Outcome.Error + " (/retry goes on)"), reported: true}
+		return exit{code: code(s, d.waiting), err: errors.New(strings.TrimSuffix(describe(s, d.waiting)+": "+s.Outcome.Error, ": ") + " (/retry goes on)"), reported: true}
 	}
 	return nil
 }

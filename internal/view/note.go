@@ -74,7 +74,7 @@ func wentBack(b openmanus.Rewound) string {
 	if b.Talk {
 		parts = append(parts, "the conversation")
 	}
-	if b.Files {
+	if b.Files && (len(b.Changes) > 0 || !b.Talk) {
 		parts = append(parts, clip.Count(len(b.Changes), "file"))
 	}
 	verb := "went back to event"
