@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -105,13 +106,15 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, missing := share(words(string(want)), words(got))
-		t.Logf("%-32s %6.2f %% of %d words", filepath.Base(f), 100*s, len(words(string(want))))
-		if s < 0.95 {
+		// pdftotext prints a letter that it cannot name as a control character, such as the
+		// ligatures of TeX's bitmap fonts: those words say nothing.
+		named := slices.DeleteFunc(words(string(want)), func(w string) bool { return strings.ContainsFunc(w, unicode.IsControl) })
+		s, missing := share(named, words(got))
+		t.Logf("%-32s %6.2f %% of %d words", filepath.Base(f), 100*s, len(named))
+		if s < 0.95 || strings.ContainsFunc(strings.Join(words(got), ""), unicode.IsControl) {
 			t.Errorf("%s: missing: %q", f, missing)
 		}
-		n := len(words(string(want)))
-		all, found = all+n, found+s*float64(n)
+		all, found = all+len(named), found+s*float64(len(named))
 	}
 	if s := found / float64(all); s < 0.99 {
 		t.Errorf("%.2f %% of all words", 100*s)
