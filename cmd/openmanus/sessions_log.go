@@ -112,6 +112,9 @@ func eventGist(b openmanus.Body) string {
 	case openmanus.ChildDone:
 		return fmt.Sprintf("%s · %s %s · %s", b.Child, b.Status, b.Reason, b.Text)
 	}
+	if f, ok := b.(openmanus.Foreign); ok {
+		return f.Stored + " · of a newer version"
+	}
 	if text, _ := view.Note(b); text != "" {
 		return text
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -18,6 +19,9 @@ import (
 // script in place of the model. Every command has to succeed, and the script has to come to
 // its answer. Questions at a terminal are answered, and servers that run on are left out.
 func TestTutorials(t *testing.T) {
+	if runtime.GOOS == "linux" {
+		testbed.Need(t, "bwrap") // the tutorials say so
+	}
 	sdk, err := filepath.Abs("../../bin/mcp-python")
 	if err != nil {
 		t.Fatal(err)

@@ -90,21 +90,12 @@ func path() string {
 	return strings.Join(own, string(filepath.ListSeparator))
 }
 
-// Knobs are the variables of OpenManus that are no setting: tests read them, and a person
-// sets them to make a test longer.
-var Knobs = []string{
-	"BLOBS_OF_FAULTS", "DAYS", "KILLS", "PROGRAMS", "STOPPED_LEASE", "STOPPED_SESSIONS",
-}
-
 // personal reports whether a variable says something of the person, or is a setting of a
 // program that tests start: they set what they mean themselves.
 func personal(name string) bool {
-	if strings.HasPrefix(name, "OPENMANUS_") {
-		return !slices.Contains(Knobs, name)
-	}
 	upper := strings.ToUpper(name)
 	for _, begin := range []string{
-		"XDG_", "LC_", "GIT_", "SSH_", "GPG_", "NPM_CONFIG_", "PIP_", "PYTHON", "CARGO_",
+		"OPENMANUS_", "XDG_", "LC_", "GIT_", "SSH_", "GPG_", "NPM_CONFIG_", "PIP_", "PYTHON", "CARGO_",
 		"OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "AZURE_", "AWS_", "OLLAMA_",
 	} {
 		if strings.HasPrefix(upper, begin) {
