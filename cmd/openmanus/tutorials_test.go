@@ -44,9 +44,9 @@ func TestTutorials(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, dir := string(data), write(t, "model.txt", c.model, "home/src/shop/a", "a\n",
-				// a program that is fetched from a network: npx is not there, and uv runs what follows
-				"bin/npx", "#!/bin/sh\nexit 1\n", "bin/uv", "#!/bin/sh\nwhile [ \"${1%.py}\" = \"$1\" ]; do shift; done\nPYTHONPATH='"+sdk+"' exec python3 \"$@\"\n")
+			page, dir := string(data), write(t, "model.txt", c.model, "home/src/shop/a", "a\n")
+			// a program that is fetched from a network: npx is not there, and uv runs what follows
+			bin := write(t, "npx", "#!/bin/sh\nexit 1\n", "uv", "#!/bin/sh\nwhile [ \"${1%.py}\" = \"$1\" ]; do shift; done\nPYTHONPATH='"+sdk+"' exec python3 \"$@\"\n")
 			home := filepath.Join(dir, "home")
 			if m := toml.FindStringSubmatch(page); m != nil {
 				config := filepath.Join(home, ".config", "openmanus", "config.toml")
@@ -87,9 +87,9 @@ func TestTutorials(t *testing.T) {
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "MAIL_PASSWORD=secret-of-mail", "SEARCH_TOKEN=token-of-search",
 				"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.org",
-				"OPENMANUS_MODEL=scripted:"+filepath.Join(dir, "model.txt"), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+				"OPENMANUS_MODEL=scripted:"+filepath.Join(dir, "model.txt"), "PATH="+bin+":"+os.Getenv("PATH"))
 			for _, name := range []string{"npx", "uv"} {
-				if err := os.Chmod(filepath.Join(dir, "bin", name), 0o755); err != nil {
+				if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
 					t.Fatal(err)
 				}
 			}
