@@ -100,7 +100,7 @@ type Sessions struct {
 	Memory Memory // nil: no decision can be remembered
 }
 
-// View calls f with the state of a session. It returns the error of f.
+// view calls f with the state of a session, and returns the error of f.
 func (x Sessions) view(ctx context.Context, id string, f func(*openmanus.State) error) error {
 	if x.View != nil {
 		return x.View(ctx, id, f)
@@ -114,9 +114,9 @@ func (x Sessions) view(ctx context.Context, id string, f func(*openmanus.State) 
 
 // Append appends what a person did and wakes the session. It returns the number of the
 // last event. Bodies that are there already, with the same keys and contents, count as
-// appended, so that a surface can try again. If the person or somebody else has decided a
-// call otherwise before, that holds, and the error is a [Conflict] with that event. Another
-// event with the same key and other contents is [openmanus.ErrConflict].
+// appended, so that a surface can try again. The first decision about a call holds: another
+// one is a [Conflict], and the error has the event of the first. Any other event with a key
+// that exists and other contents is [openmanus.ErrConflict].
 func (x Sessions) Append(ctx context.Context, id string, bodies ...openmanus.Body) (int64, error) {
 	evs, err := x.Journal.Append(ctx, id, bodies...)
 	if errors.Is(err, openmanus.ErrConflict) && len(evs) == 1 && decides(evs[0].Body) {

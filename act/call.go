@@ -193,7 +193,8 @@ func Reply(s *openmanus.State, a Answer) (openmanus.Answered, error) {
 	return r, nil
 }
 
-// fitting returns a text as JSON that fits a schema: as it is, or as a string.
+// fitting returns the JSON value that a text stands for under a schema: the JSON that the
+// person wrote, or else the text itself as a JSON string.
 func fitting(text string, schema json.RawMessage) (string, error) {
 	var errs error
 	if json.Valid([]byte(text)) {

@@ -98,7 +98,7 @@ func (d *drive) decide(ctx context.Context, qs []run.Question) error {
 				d.print.Question("%v", err)
 				return d.decide(ctx, qs[i:])
 			}
-			continue // somebody else was faster
+			continue // another surface has decided first
 		}
 		if err != nil {
 			return err

@@ -9,8 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/term"
-
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
@@ -21,6 +19,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
+	"golang.org/x/term"
 )
 
 // An output is a form in which a run reports to standard output.

@@ -111,9 +111,8 @@ func eventGist(b openmanus.Body) string {
 		return b.Call + " · " + b.Child
 	case openmanus.ChildDone:
 		return fmt.Sprintf("%s · %s %s · %s", b.Child, b.Status, b.Reason, b.Text)
-	}
-	if f, ok := b.(openmanus.Foreign); ok {
-		return f.Stored + " · of a newer version"
+	case openmanus.Foreign:
+		return b.Stored + " · of a newer version"
 	}
 	if text, _ := view.Note(b); text != "" {
 		return text
@@ -193,42 +192,20 @@ func callGist(b openmanus.Body) string {
 		if b.IsError {
 			how = "error"
 		}
-		return fmt.Sprintf("%s · %s · %s", b.Call, how, content(b.Parts))
+		return fmt.Sprintf("%s · %s · %s", b.Call, how, view.Words(b.Parts))
 	case openmanus.CallLate:
-		return fmt.Sprintf("%s · late · %s", b.Call, content(b.Parts))
+		return fmt.Sprintf("%s · late · %s", b.Call, view.Words(b.Parts))
 	}
 	return ""
 }
 
 // said returns a message as text, with its calls.
 func said(m llm.Message) string {
-	text := content(m.Parts)
+	text := view.Words(m.Parts)
 	for _, c := range openmanus.CallsOf(openmanus.ModelSaid{Message: m}) {
 		text += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, termtext.OneLine(linemode.CallLine(c), 60))
 	}
 	return text
-}
-
-// content returns the text of ps, with a note for each part that is not text.
-func content(ps llm.Parts) string {
-	text := ps.Text()
-	for _, p := range ps {
-		switch p := p.(type) {
-		case llm.Blob:
-			text += " " + blobName(p)
-		case llm.Unknown:
-			text += " [a part of a kind this version does not know]"
-		}
-	}
-	return text
-}
-
-func blobName(b llm.Blob) string {
-	name := b.MIME
-	if b.Name != "" {
-		name = b.Name + ", " + name
-	}
-	return fmt.Sprintf("[%s, %d bytes]", name, len(b.Data))
 }
 
 // encode returns an event in the encoding of the journal, as one line.

@@ -158,7 +158,7 @@ func (tr *transcript) below(it *view.Item) {
 
 // result prints the first lines of a result.
 func (tr *transcript) result(parts llm.Parts, paint func(string) string) {
-	lines := strings.FieldsFunc(clip.Plain(content(parts)), func(r rune) bool { return r == '\n' })
+	lines := strings.FieldsFunc(clip.Plain(view.Words(parts)), func(r rune) bool { return r == '\n' })
 	for i, l := range lines {
 		if i == resultHead {
 			tr.line(tr.style.Dim, "  │ … %s", clip.Count(len(lines)-i, "more line"))

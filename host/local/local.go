@@ -240,17 +240,12 @@ func (s *Source) Interrupt(ctx context.Context, id, said string) error {
 // Continue implements [surface.Source]. A session that failed or was stopped gets a
 // Resumed first; any other one is only woken.
 func (s *Source) Continue(ctx context.Context, id string) error {
-	st, err := openmanus.Load(ctx, s.Store, id)
-	if err != nil {
-		return err
+	_, err := s.acts().Continue(ctx, id, openmanus.Limits{})
+	if errors.As(err, new(*act.Error)) {
+		s.wake(id)
+		return nil
 	}
-	switch st.Status() {
-	case openmanus.Failed, openmanus.Halted:
-		_, err = s.acts().Continue(ctx, id, openmanus.Limits{})
-		return err
-	}
-	s.wake(id)
-	return nil
+	return err
 }
 
 // Choices implements [surface.Source]. A call that must be asked about each time can be

@@ -97,14 +97,22 @@ func (s *Schema) Check(input string) (string, error) {
 	if s.coerce(members) {
 		fixed = encode(members)
 	}
-	var v any
-	if err := json.Unmarshal([]byte(fixed), &v); err != nil {
-		return "", fmt.Errorf("the arguments cannot be read: %w", err)
-	}
-	if err := s.resolved.Validate(v); err != nil {
-		return "", errors.New(s.explain(v, err))
+	if err := s.validate(fixed); err != nil {
+		return "", err
 	}
 	return fixed, nil
+}
+
+// validate returns an error unless JSON matches the schema.
+func (s *Schema) validate(text string) error {
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return fmt.Errorf("the arguments cannot be read: %w", err)
+	}
+	if err := s.resolved.Validate(v); err != nil {
+		return errors.New(s.explain(v, err))
+	}
+	return nil
 }
 
 // CheckValue is [Schema.Check] for a value that need not be an object, such as an answer.
@@ -116,12 +124,8 @@ func (s *Schema) CheckValue(value string) (string, error) {
 	if s == nil {
 		return value, nil
 	}
-	var v any
-	if err := json.Unmarshal([]byte(value), &v); err != nil {
-		return "", fmt.Errorf("the value cannot be read: %w", err)
-	}
-	if err := s.resolved.Validate(v); err != nil {
-		return "", errors.New(s.explain(v, err))
+	if err := s.validate(value); err != nil {
+		return "", err
 	}
 	return value, nil
 }

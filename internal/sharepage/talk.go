@@ -32,15 +32,10 @@ func (p *page) conversation() string {
 			continue
 		}
 		thinking := ""
-		for ; it.Kind == view.Thought; it = p.items[i] { // it is shown with the answer of the same reply
-			thinking += it.Text
-			if i++; i == len(p.items) || p.items[i].Seq != it.Seq || p.items[i].Kind != view.Thought && p.items[i].Kind != view.Answered {
-				it = &view.Item{Kind: view.Answered}
-				i--
-				break
-			}
+		if it.Kind == view.Thought {
+			it, thinking, n = p.thinking(i)
 		}
-		i++
+		i += n
 		if p.talk -= len(it.Text) + len(thinking); p.talk < 0 {
 			left++
 			continue
@@ -64,6 +59,23 @@ func (p *page) conversation() string {
 		p.left = append(p.left, clip.Count(p.cut, "part")+" of long calls left out, because the page would be too large.")
 	}
 	return b.String()
+}
+
+// thinking returns the answer of the reply whose thoughts begin at item i, the thoughts,
+// and how many items these are. A reply without an answer has an empty one.
+func (p *page) thinking(i int) (answer *view.Item, thoughts string, n int) {
+	seq := p.items[i].Seq
+	for ; i+n < len(p.items) && p.items[i+n].Seq == seq; n++ {
+		switch it := p.items[i+n]; it.Kind {
+		case view.Thought:
+			thoughts += it.Text
+		case view.Answered:
+			return it, thoughts, n + 1
+		default:
+			return &view.Item{Kind: view.Answered}, thoughts, n
+		}
+	}
+	return &view.Item{Kind: view.Answered}, thoughts, n
 }
 
 // sentence returns a note as HTML.
@@ -94,13 +106,17 @@ func (p *page) message(b *strings.Builder, it *view.Item, thinking string) {
 	default:
 		b.WriteString(p.markdown(it.Text))
 	}
-	p.pictures(b, it.Blobs)
+	p.pictures(b, it.Parts)
 	b.WriteString("</article>\n")
 }
 
-// pictures writes those that browsers show; others are named.
-func (p *page) pictures(b *strings.Builder, all []llm.Blob) {
-	for _, blob := range all {
+// pictures writes those among parts that browsers show; others are named.
+func (p *page) pictures(b *strings.Builder, parts llm.Parts) {
+	for _, part := range parts {
+		blob, ok := part.(llm.Blob)
+		if !ok {
+			continue
+		}
 		if url := p.picture(blob.MIME, blob.Data); url != "" {
 			fmt.Fprintf(b, `<img src="%s" alt="%s">`, url, exact(blob.Name))
 		} else {
@@ -145,7 +161,7 @@ func (p *page) steps(b *strings.Builder, items []*view.Item) {
 
 // over returns where a call is, now that nothing runs any more.
 func over(it *view.Item) gist.Tense {
-	if n := it.Call.Last(); n != nil && n.Kind == view.Denied {
+	if it.Denied() {
 		return gist.Never
 	}
 	return gist.Done
@@ -189,7 +205,7 @@ func (p *page) step(b *strings.Builder, it *view.Item) {
 	}
 	p.io(b, "Result", clip.Clean(strings.Join(end.Lines, "\n")))
 	if c.Done != nil {
-		p.pictures(b, view.Blobs(c.Done.Parts))
+		p.pictures(b, c.Done.Parts)
 		p.depict(b, c.Done.Picture)
 	}
 	b.WriteString("</div>\n")

@@ -27,7 +27,7 @@ func (p *page) add(b *block) {
 	p.Items, p.blocks = append(p.Items, b.Item), append(p.blocks, b)
 }
 
-// A block is an item as it is drawn. If its Rev has not changed, it has the same lines.
+// A block draws an item, and keeps the lines until the Rev of the item changes.
 type block struct {
 	*view.Item
 	open  bool // the person unfolded it

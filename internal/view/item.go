@@ -31,9 +31,9 @@ type Item struct {
 	Kind  Kind
 	Seq   int64 // the event that began it
 	Rev   int
-	Text  string     // of all but calls and agents
-	By    string     // of an answer: the model, if it is another one than before
-	Blobs []llm.Blob // pictures and files that came with a message
+	Text  string    // of all but calls and agents
+	By    string    // of an answer: the model, if it is another one than before
+	Parts llm.Parts // of a message: the text, and what came with it
 
 	Call  *Call     // of a call; else nil
 	Below *Below    // of a call that delegates, and of an agent; else nil
@@ -82,12 +82,25 @@ type Below struct {
 	Asks      int // how many of its questions wait; a surface that follows it sets it
 }
 
-// Words returns the text of a message, with the names of the pictures and files that came
-// with it.
+// Words returns the text of a message, with a word for each part that is no text.
 func (it *Item) Words() string {
-	text := it.Text
-	for _, b := range it.Blobs {
-		text = strings.TrimLeft(text+"\n"+fmt.Sprintf("[%s, %d bytes]", strings.TrimPrefix(b.Name+", "+b.MIME, ", "), len(b.Data)), "\n")
+	if it.Parts == nil {
+		return it.Text
+	}
+	return Words(it.Parts)
+}
+
+// Words returns the text of parts, with a word for each that is no text: the name, the type
+// and the size of a picture or a file.
+func Words(parts llm.Parts) string {
+	text := parts.Text()
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Blob:
+			text += fmt.Sprintf(" [%s, %d bytes]", strings.TrimPrefix(p.Name+", "+p.MIME, ", "), len(p.Data))
+		case llm.Unknown:
+			text += " [a part of a kind this version does not know]"
+		}
 	}
 	return text
 }

@@ -17,7 +17,7 @@ func Note(b openmanus.Body) (text string, bad bool) {
 	switch b := b.(type) {
 	case openmanus.ModelSaid:
 		if b.Stop != "" && !b.Stop.Whole() {
-			return unfinished(b.Stop), true
+			return fmt.Sprintf("the reply is not whole: %s", b.Stop), true
 		}
 	case openmanus.ModelFailed:
 		return "the model failed: " + b.Error, true

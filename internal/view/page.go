@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -40,7 +39,7 @@ func (p *Page) Apply(ev openmanus.Event) {
 	p.Last = ev.Seq
 	switch b := ev.Body.(type) {
 	case openmanus.UserSaid:
-		p.add(&Item{Kind: Said, Seq: ev.Seq, Text: b.Message.Text(), Blobs: Blobs(b.Message.Parts)})
+		p.add(&Item{Kind: Said, Seq: ev.Seq, Text: b.Message.Text(), Parts: b.Message.Parts})
 	case openmanus.ModelSaid:
 		p.replied(ev.Seq, b)
 	case openmanus.Interrupted:
@@ -90,25 +89,15 @@ func (p *Page) replied(seq int64, b openmanus.ModelSaid) {
 			p.add(&Item{Kind: Thought, Seq: seq, Text: r.Text})
 		}
 	}
-	text, more := b.Message.Text(), Blobs(b.Message.Parts)
-	if strings.TrimSpace(text) != "" || len(more) > 0 {
+	text := b.Message.Text()
+	if strings.TrimSpace(Words(b.Message.Parts)) != "" {
 		by := ""
 		if b.By != p.Model && p.Model != "" {
 			by = b.By
 		}
-		p.add(&Item{Kind: Answered, Seq: seq, Text: text, By: by, Blobs: more})
+		p.add(&Item{Kind: Answered, Seq: seq, Text: text, By: by, Parts: b.Message.Parts})
 	}
 	p.Model = b.By
-}
-
-// Blobs returns the pictures and files among parts.
-func Blobs(parts llm.Parts) (all []llm.Blob) {
-	for _, part := range parts {
-		if b, ok := part.(llm.Blob); ok {
-			all = append(all, b)
-		}
-	}
-	return all
 }
 
 // opened shows a child session, in the item of the call that opened it, or in one of its
@@ -258,6 +247,3 @@ func (all Backs) Taken(seq int64) bool {
 	}
 	return seq > until
 }
-
-// unfinished says why a reply is not whole.
-func unfinished(stop llm.Stop) string { return fmt.Sprintf("the reply is not whole: %s", stop) }
