@@ -117,22 +117,27 @@ func (x Sessions) view(ctx context.Context, id string, f func(*openmanus.State) 
 // appended, so that a surface can try again. The first decision about a call holds: another
 // one is a [Conflict], and the error has the event of the first. Any other event with a key
 // that exists and other contents is [openmanus.ErrConflict].
+//
+// The session wakes also if ctx ends meanwhile, as when a client leaves: what is stored
+// by then would wait for nobody.
 func (x Sessions) Append(ctx context.Context, id string, bodies ...openmanus.Body) (int64, error) {
 	evs, err := x.Journal.Append(ctx, id, bodies...)
 	if errors.Is(err, openmanus.ErrConflict) && len(evs) == 1 && decides(evs[0].Body) {
 		return 0, &Error{Kind: Conflict, Event: &evs[0], Err: errors.New("this has been decided differently already; the first decision holds")}
 	}
-	if err != nil && (!errors.Is(err, openmanus.ErrExists) || errors.Is(err, openmanus.ErrConflict)) {
+	if errors.Is(err, openmanus.ErrExists) && !errors.Is(err, openmanus.ErrConflict) {
+		err = nil
+	}
+	if err != nil && ctx.Err() == nil {
 		return 0, err
 	}
-	seq := int64(0)
-	if len(evs) > 0 {
-		seq = evs[len(evs)-1].Seq
-	}
 	if x.Wake != nil {
-		return seq, x.Wake(ctx, id)
+		err = errors.Join(err, x.Wake(context.WithoutCancel(ctx), id))
 	}
-	return seq, nil
+	if err != nil || len(evs) == 0 {
+		return 0, err
+	}
+	return evs[len(evs)-1].Seq, nil
 }
 
 // decides reports whether an event decides what waits for a person.

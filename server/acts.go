@@ -57,8 +57,10 @@ func refused(err error) error {
 }
 
 // wake wakes the root of the tree of sessions that a session belongs to. The
-// runtime drives children as part of their parents.
+// runtime drives children as part of their parents. It does so although ctx has ended:
+// a client that has left does not ask again.
 func (s *Server) wake(ctx context.Context, id string) error {
+	ctx = context.WithoutCancel(ctx)
 	for id != "" {
 		info, err := s.Store.Session(ctx, id)
 		if err != nil {
