@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,7 +44,12 @@ func (db *DB) Lock(ctx context.Context, session string) (openmanus.Lease, error)
 			continue
 		}
 		if !got {
-			return nil, errors.Join(driven(session, holder(f)), f.Close())
+			err := errors.Join(lookedAt(f, session), f.Close())
+			if err == nil {
+				runtime.Gosched()
+				continue
+			}
+			return nil, err
 		}
 		l := &lease{file: f, path: path}
 		if err := l.sign(); err != nil {
@@ -81,6 +87,18 @@ func driven(session string, pid int) error {
 		return fmt.Errorf("session %s: %w (pid %d, which is this process)", session, openmanus.ErrDriven, pid)
 	}
 	return fmt.Errorf("session %s: %w (pid %d)", session, openmanus.ErrDriven, pid)
+}
+
+// lookedAt returns an error for a session whose lock file f somebody else has locked, or nil
+// if they only look whether somebody drives it, which takes no time.
+func lookedAt(f *os.File, session string) error {
+	switch free, err := tryShare(f); {
+	case err != nil:
+		return fmt.Errorf("lock session %s: %w", session, err)
+	case free:
+		return nil
+	}
+	return driven(session, holder(f))
 }
 
 // holder returns the process id in a lock file, or 0 if it is not written yet.

@@ -11,4 +11,6 @@ var errNoLocks = errors.New("file locks are not supported on this system: use Li
 
 func tryLock(*os.File) (bool, error) { return false, errNoLocks }
 
+func tryShare(*os.File) (bool, error) { return false, errNoLocks }
+
 func unlock(f *os.File, path string) error { return errors.Join(removeIfThere(path), f.Close()) }

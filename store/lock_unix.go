@@ -9,9 +9,15 @@ import (
 )
 
 // tryLock locks an open file, and reports false if another process has the lock.
-func tryLock(f *os.File) (bool, error) {
+func tryLock(f *os.File) (bool, error) { return flock(f, syscall.LOCK_EX) }
+
+// tryShare locks an open file together with others that share it, and reports false if
+// another process has it for itself.
+func tryShare(f *os.File) (bool, error) { return flock(f, syscall.LOCK_SH) }
+
+func flock(f *os.File, how int) (bool, error) {
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 		switch {
 		case err == nil:
 			return true, nil

@@ -12,10 +12,15 @@ import (
 const lockOffset = 1 << 30
 
 // tryLock locks an open file, and reports false if another process has the lock.
-func tryLock(f *os.File) (bool, error) {
+func tryLock(f *os.File) (bool, error) { return lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
+
+// tryShare locks an open file together with others that share it, and reports false if
+// another process has it for itself.
+func tryShare(f *os.File) (bool, error) { return lockFile(f, 0) }
+
+func lockFile(f *os.File, how uint32) (bool, error) {
 	at := &windows.Overlapped{OffsetHigh: lockOffset}
-	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, at)
+	err := windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
 	switch {
 	case err == nil:
 		return true, nil
