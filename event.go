@@ -22,8 +22,8 @@ type Event struct {
 	Body Body
 }
 
-// A Body says what happened. The bodies below are all there are; a body of a
-// type that this version does not know is read as [Foreign].
+// A Body says what happened. The bodies below are all there are, and [BodyTypes] lists
+// them; a body of a type that this version does not know is read as [Foreign].
 type Body interface {
 	// Key returns the idempotency key: it names the question that the body
 	// answers. A journal has at most one event with a given key in a
@@ -40,6 +40,11 @@ type Body interface {
 //   - Re is the last event that was taken into account. Messages with a higher sequence number arrived meanwhile, and are read in the next turn.
 //   - Call is the id of a call, and Child that of a child session.
 //   - N is how many bodies of the same kind came before.
+//
+// All else is the same for every type, and follows from the fields. A field of the type
+// [Ref], or a list of them, names blobs that belong to the session: those with the tag
+// blob:"files" are content of the workspace, and all others what a model can read. Texts
+// with the tag search:"yes" are found by searches. Secrets are replaced in all fields.
 type (
 	// Opened is the first event of a session, and of no later one.
 	Opened struct {
@@ -76,7 +81,7 @@ type (
 	// a message that is sent twice is stored once.
 	UserSaid struct {
 		ID      string      `json:"id"`
-		Message llm.Message `json:"message"`
+		Message llm.Message `json:"message" search:"yes"`
 		// precedes Message for the model, and is not shown to people: date, system, files
 		Note llm.Parts `json:"note,omitempty"`
 		// who wrote Message, if it was not the user, such as a session that delegates
@@ -94,7 +99,7 @@ type (
 		Turn    int         `json:"turn"`
 		Re      int64       `json:"re"`
 		Stop    llm.Stop    `json:"stop"`
-		Message llm.Message `json:"message"`
+		Message llm.Message `json:"message" search:"yes"`
 		Usage   llm.Usage   `json:"usage"`
 		Cost    Money       `json:"cost,omitempty"` // 0, unless Free: not known
 		Free    bool        `json:"free,omitempty"` // the model costs nothing
@@ -198,7 +203,7 @@ type (
 	Answered struct {
 		Call string          `json:"call"`
 		N    int             `json:"n"`
-		Text string          `json:"text,omitempty"`
+		Text string          `json:"text,omitempty" search:"yes"`
 		Data json.RawMessage `json:"data,omitempty"` // if the question had a schema
 		By   string          `json:"by,omitempty"`
 		// the id of the message by which a client answered, if it had one
@@ -209,9 +214,9 @@ type (
 	Ruled struct {
 		Call   string `json:"call"`
 		Allow  bool   `json:"allow"`
-		By     string `json:"by"`               // [ByGate], or a person
-		Rule   string `json:"rule,omitempty"`   // which rule of the gate decided
-		Reason string `json:"reason,omitempty"` // what the model reads if the call is denied
+		By     string `json:"by"`                            // [ByGate], or a person
+		Rule   string `json:"rule,omitempty"`                // which rule of the gate decided
+		Reason string `json:"reason,omitempty" search:"yes"` // what the model reads if the call is denied
 		// the arguments to run with, if they differ from the model's; the model reads a note
 		Input     string `json:"input,omitempty"`
 		ChangedBy string `json:"changed_by,omitempty"` // the hook that changed them, if one did
@@ -344,7 +349,7 @@ type (
 		Before string `json:"before,omitempty"` // "": this is the first snapshot of the session
 		Tree   string `json:"tree,omitempty"`   // "": the workspace is not followed, as Error says
 		// the blobs that Tree needs and no earlier event of the session names
-		Packs []Ref `json:"packs,omitempty"`
+		Packs []Ref `json:"packs,omitempty" blob:"files"`
 		// of a call that names the files that it changes: them; what else differs is others' doing
 		Names []string `json:"names,omitempty"`
 		// the other sessions of which calls that may change files ran at the same time
@@ -370,9 +375,9 @@ type (
 		Talk  bool   `json:"talk,omitempty"`  // what was said after To leaves the conversation
 		// the ID of the Rewound that this one takes back: To is the event before that
 		Redo   string `json:"redo,omitempty"`
-		By     string `json:"by,omitempty"`     // who did it
-		Before string `json:"before,omitempty"` // what the workspace contained
-		Packs  []Ref  `json:"packs,omitempty"`  // that Before needs: see [Snapped]
+		By     string `json:"by,omitempty"`                 // who did it
+		Before string `json:"before,omitempty"`             // what the workspace contained
+		Packs  []Ref  `json:"packs,omitempty" blob:"files"` // that Before needs: see [Snapped]
 		// what is put back, as changes from Before
 		Changes []FileChange `json:"changes,omitempty"`
 		Kept    []Left       `json:"kept,omitempty"` // what calls changed and the rewind leaves alone, and why
@@ -391,7 +396,7 @@ type (
 	// Titled gives the session a title. The last one counts.
 	Titled struct {
 		ID    string `json:"id"`
-		Title string `json:"title"`
+		Title string `json:"title" search:"yes"`
 	}
 
 	// Noted is a remark for people. The model does not read it.
@@ -434,6 +439,60 @@ type (
 		Files int    `json:"files"` // that were read so far; 0: it is over
 	}
 )
+
+// A BodyType is what there is to know of a type of body beside its fields and its key.
+// Journals, replay, stores, searches and tests treat all bodies alike by it.
+type BodyType struct {
+	Name   string // in JSON
+	Zero   Body   // a body of the type
+	Person bool   // a person does it, rather than what drives the session: see [DoneByPerson]
+	Quiet  bool   // it gives nobody anything to do
+}
+
+// BodyTypes returns every type of the format, in an order in which a session may have
+// them. The provisional ones, which have no key, come last.
+func BodyTypes() []BodyType {
+	return []BodyType{
+		{Name: "opened", Zero: Opened{}, Person: true, Quiet: true},
+		{Name: "configured", Zero: Configured{}, Person: true, Quiet: true},
+		{Name: "user_said", Zero: UserSaid{}, Person: true},
+		{Name: "model_said", Zero: ModelSaid{}},
+		{Name: "called", Zero: Called{}},
+		{Name: "model_failed", Zero: ModelFailed{}},
+		{Name: "stopped", Zero: Stopped{}},
+		{Name: "ended", Zero: Ended{}},
+		{Name: "resumed", Zero: Resumed{}, Person: true},
+		{Name: "interrupted", Zero: Interrupted{}, Person: true},
+		{Name: "asked", Zero: Asked{}},
+		{Name: "answered", Zero: Answered{}, Person: true},
+		{Name: "ruled", Zero: Ruled{}},
+		{Name: "call_started", Zero: CallStarted{}},
+		{Name: "call_done", Zero: CallDone{}},
+		{Name: "call_late", Zero: CallLate{}},
+		{Name: "child_opened", Zero: ChildOpened{}},
+		{Name: "child_done", Zero: ChildDone{}},
+		{Name: "elided", Zero: Elided{}},
+		{Name: "compacted", Zero: Compacted{}},
+		{Name: "taken", Zero: TakenOver{}},
+		{Name: "snapped", Zero: Snapped{}},
+		{Name: "rewound", Zero: Rewound{}, Person: true},
+		{Name: "mode_set", Zero: ModeSet{}, Person: true, Quiet: true},
+		{Name: "titled", Zero: Titled{}, Quiet: true},
+		{Name: "noted", Zero: Noted{}, Quiet: true},
+		{Name: "typing", Zero: Typing{}},
+		{Name: "output", Zero: Output{}},
+		{Name: "reading", Zero: Reading{}},
+	}
+}
+
+// DoneByPerson reports whether b is a person's doing, rather than that of what drives the
+// session.
+func DoneByPerson(b Body) bool {
+	if r, ok := b.(Ruled); ok {
+		return r.By != ByGate
+	}
+	return TypeOf(b).Person
+}
 
 // Rest returns what of o is new to a reader that has the first end bytes that the
 // call printed, and how many it has then. A reader that connects again, or that is

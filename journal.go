@@ -326,45 +326,31 @@ func appendString(b []byte, s string) []byte {
 	return append(append(append(b, '"'), s...), '"')
 }
 
-// BodyTypes returns a zero body of every type of the format by its name in it,
-// the provisional ones included.
-func BodyTypes() map[string]Body {
-	return map[string]Body{
-		"opened": Opened{}, "configured": Configured{}, "user_said": UserSaid{},
-		"model_said": ModelSaid{}, "called": Called{}, "model_failed": ModelFailed{}, "stopped": Stopped{}, "ended": Ended{},
-		"resumed": Resumed{}, "interrupted": Interrupted{}, "asked": Asked{}, "answered": Answered{},
-		"ruled": Ruled{}, "call_started": CallStarted{}, "call_done": CallDone{}, "call_late": CallLate{},
-		"child_opened": ChildOpened{}, "child_done": ChildDone{}, "taken": TakenOver{},
-		"elided": Elided{}, "compacted": Compacted{},
-		"snapped": Snapped{}, "rewound": Rewound{}, "mode_set": ModeSet{},
-		"titled": Titled{}, "noted": Noted{},
-		"typing": Typing{}, "output": Output{}, "reading": Reading{},
+// typesByName and typesByGo are the [BodyTypes], by their names in JSON and in Go.
+var typesByName, typesByGo = func() (map[string]BodyType, map[reflect.Type]BodyType) {
+	byName, byGo := make(map[string]BodyType), make(map[reflect.Type]BodyType)
+	for _, t := range BodyTypes() {
+		byName[t.Name], byGo[reflect.TypeOf(t.Zero)] = t, t
 	}
-}
+	return byName, byGo
+}()
 
-var (
-	typeOf = BodyTypes()
-	nameOf = func() map[reflect.Type]string {
-		m := make(map[reflect.Type]string)
-		for name, b := range BodyTypes() {
-			m[reflect.TypeOf(b)] = name
-		}
-		return m
-	}()
-)
+// TypeOf returns the type of b. That of a [Foreign] has a name alone. It is zero if b is
+// not part of the format.
+func TypeOf(b Body) BodyType {
+	if f, ok := b.(Foreign); ok {
+		return BodyType{Name: f.Type}
+	}
+	return typesByGo[reflect.TypeOf(b)]
+}
 
 // TypeName returns the name of b's type in the journal format, or "" if b is not
 // part of the format.
-func TypeName(b Body) string {
-	if f, ok := b.(Foreign); ok {
-		return f.Type
-	}
-	return nameOf[reflect.TypeOf(b)]
-}
+func TypeName(b Body) string { return TypeOf(b).Name }
 
 // IsBodyType reports whether name is the name of a type of body that this
 // version knows.
-func IsBodyType(name string) bool { return typeOf[name] != nil }
+func IsBodyType(name string) bool { return typesByName[name].Zero != nil }
 
 // EncodeBody returns the JSON of b, without its type and key. It keeps large
 // strings and secrets: journals use journal.Codec.
@@ -381,11 +367,11 @@ func EncodeBody(b Body) ([]byte, error) {
 // DecodeBody returns the body of the given type and key that [EncodeBody]
 // encoded. A type that this version does not know becomes [Foreign].
 func DecodeBody(name, key string, data []byte) (Body, error) {
-	zero, ok := typeOf[name]
+	t, ok := typesByName[name]
 	if !ok {
 		return Foreign{name, key, bytes.Clone(data)}, nil
 	}
-	p := reflect.New(reflect.TypeOf(zero))
+	p := reflect.New(reflect.TypeOf(t.Zero))
 	if err := json.Unmarshal(data, p.Interface()); err != nil {
 		return nil, err
 	}

@@ -203,7 +203,7 @@ func (s *State) Apply(ev Event) {
 		s.configure(Configured{}) // the default limits, in case no configuration follows
 	}
 	s.noteMoment(ev.Body)
-	s.Seq, s.Updated, s.Fresh = ev.Seq, ev.Time, byPerson(ev.Body)
+	s.Seq, s.Updated, s.Fresh = ev.Seq, ev.Time, DoneByPerson(ev.Body)
 	switch e := ev.Body.(type) {
 	case Opened:
 		s.Opened = e
@@ -257,17 +257,6 @@ func (s *State) Apply(ev Event) {
 	}
 	s.settle()
 	s.estimate()
-}
-
-// byPerson reports whether b is a person's doing, rather than a worker's.
-func byPerson(b Body) bool {
-	switch b := b.(type) {
-	case Opened, Configured, UserSaid, Resumed, Interrupted, Answered, Rewound, ModeSet:
-		return true
-	case Ruled:
-		return b.By != ByGate
-	}
-	return false
 }
 
 // configure folds a configuration. This is the only place where limits get their

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,60 +16,62 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// RefsOf returns the blobs that b names in fields that hold a [openmanus.Ref]:
-// the whole texts of a message, the picture of a question, the picture and the whole of a result, that of an elided result or of a conversation that was
-// compacted, and each field "blob" or "edit" (what the editor undoes) in the Detail
-// of a tool's result. A ref that only occurs in a text, which anyone may have
+// RefsOf returns the blobs that b names in fields of the type [openmanus.Ref], but for
+// those of [PacksOf], and in each field "blob" or "edit" (what the editor undoes) in the
+// Detail of a tool's result. A ref that only occurs in a text, which anyone may have
 // written, does not count; nor does one in the Detail of a result from an MCP
 // server, which chooses the fields.
 func RefsOf(b openmanus.Body) []openmanus.Ref {
-	var refs []openmanus.Ref
-	add := func(ref openmanus.Ref) {
-		if ref != "" && !slices.Contains(refs, ref) {
-			refs = append(refs, ref)
-		}
+	refs := appendRefs(nil, reflect.ValueOf(b), "")
+	done, _ := b.(openmanus.CallDone)
+	some := bytes.Contains(done.Detail, []byte(`"blob"`)) || bytes.Contains(done.Detail, []byte(`"edit"`))
+	if some && !strings.HasPrefix(done.Source, "mcp:") {
+		// A Detail that is not JSON has no fields.
+		_, _ = rewrite(done.Detail, func(name string, v any) (any, error) {
+			if s, ok := v.(string); ok && (name == "blob" || name == "edit") && isRef(s) {
+				refs = append(refs, openmanus.Ref(s))
+			}
+			return v, nil
+		})
 	}
-	switch b := b.(type) {
-	case openmanus.UserSaid:
-		for _, ref := range b.Whole {
-			add(ref)
-		}
-	case openmanus.Asked:
-		add(b.Picture)
-	case openmanus.CallDone:
-		add(b.Whole)
-		add(b.Picture)
-		some := bytes.Contains(b.Detail, []byte(`"blob"`)) || bytes.Contains(b.Detail, []byte(`"edit"`))
-		if some && !strings.HasPrefix(b.Source, "mcp:") {
-			// A Detail that is not JSON has no fields.
-			_, _ = rewrite(b.Detail, func(name string, v any) (any, error) {
-				if s, ok := v.(string); ok && (name == "blob" || name == "edit") && isRef(s) {
-					add(openmanus.Ref(s))
-				}
-				return v, nil
-			})
-		}
-	case openmanus.Elided:
-		for _, e := range b.Calls {
-			add(e.Whole)
-		}
-	case openmanus.Compacted:
-		add(b.Whole)
-	}
-	return refs
+	return unique(refs)
 }
 
 // PacksOf returns the blobs with the content of workspaces that b names: see
 // [openmanus.Snapped]. They are not among [RefsOf]: a model does not read them, and an
 // export has them only if it has the files.
 func PacksOf(b openmanus.Body) []openmanus.Ref {
-	switch b := b.(type) {
-	case openmanus.Snapped:
-		return b.Packs
-	case openmanus.Rewound:
-		return b.Packs
+	return unique(appendRefs(nil, reflect.ValueOf(b), "files"))
+}
+
+// appendRefs appends the refs in the fields of v whose tag "blob" is kind, and in those
+// of the structs in it.
+func appendRefs(refs []openmanus.Ref, v reflect.Value, kind string) []openmanus.Ref {
+	for f, v := range v.Fields() {
+		switch t := f.Type; {
+		case t == reflect.TypeFor[openmanus.Ref]() && f.Tag.Get("blob") == kind:
+			refs = append(refs, openmanus.Ref(v.String()))
+		case t == reflect.TypeFor[[]openmanus.Ref]() && f.Tag.Get("blob") == kind:
+			refs = append(refs, v.Interface().([]openmanus.Ref)...)
+		case t.Kind() == reflect.Struct && f.IsExported():
+			refs = appendRefs(refs, v, kind)
+		case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+			for i := range v.Len() {
+				refs = appendRefs(refs, v.Index(i), kind)
+			}
+		}
 	}
-	return nil
+	return refs
+}
+
+// unique returns refs, each once, without those that name nothing.
+func unique(refs []openmanus.Ref) (all []openmanus.Ref) {
+	for _, r := range refs {
+		if r != "" && !slices.Contains(all, r) {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // isRef reports whether s is a ref and nothing else.

@@ -264,13 +264,16 @@ func (s *Secrets) withoutSigned(b openmanus.Body) openmanus.Body {
 			return err != nil || s.in(data)
 		})
 	}
-	switch b := b.(type) {
-	case openmanus.ModelSaid:
-		b.Message.Parts = clean(b.Message.Parts)
-		return b
-	case openmanus.UserSaid:
-		b.Message.Parts = clean(b.Message.Parts)
-		return b
+	v := reflect.New(reflect.TypeOf(b)).Elem()
+	v.Set(reflect.ValueOf(b))
+	for _, f := range v.Fields() {
+		switch of := f.Interface().(type) {
+		case llm.Parts:
+			f.Set(reflect.ValueOf(clean(of)))
+		case llm.Message:
+			of.Parts = clean(of.Parts)
+			f.Set(reflect.ValueOf(of))
+		}
 	}
-	return b
+	return v.Interface().(openmanus.Body)
 }

@@ -76,9 +76,9 @@ func TestJournalsOfEveryVersionAreRead(t *testing.T) {
 			t.Errorf("%s is %s with the answer %q, want %s with %q", name, s.Status(), s.Answer, want.status, want.answer)
 		}
 	}
-	for name, body := range openmanus.BodyTypes() {
-		if body.Key() != "" && !seen[name] {
-			t.Errorf("no file has an event of type %s", name)
+	for _, of := range openmanus.BodyTypes() {
+		if of.Zero.Key() != "" && !seen[of.Name] {
+			t.Errorf("no file has an event of type %s", of.Name)
 		}
 	}
 }
@@ -90,7 +90,8 @@ func TestFormatIsWrittenDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, body := range openmanus.BodyTypes() {
+	for _, of := range openmanus.BodyTypes() {
+		name, body := of.Name, of.Zero
 		_, section, ok := strings.Cut(string(data), "\n### `"+name+"`")
 		if !ok {
 			t.Errorf("docs/events.md has no section on %s", name)
@@ -113,6 +114,56 @@ func TestFormatIsWrittenDown(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTableOfBodies compares the table in docs/events.md with the types.
+func TestTableOfBodies(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, of := range openmanus.BodyTypes() {
+		if of.Zero.Key() == "" {
+			continue
+		}
+		person, quiet := "", ""
+		if openmanus.DoneByPerson(of.Zero) {
+			person = "unless it is the gate's"
+		}
+		if of.Person {
+			person = "yes"
+		}
+		if of.Quiet {
+			quiet = "yes"
+		}
+		body := reflect.TypeOf(of.Zero)
+		blobs := fieldsWith(body, func(f reflect.StructField) bool {
+			return f.Type == reflect.TypeFor[openmanus.Ref]() || f.Type == reflect.TypeFor[[]openmanus.Ref]()
+		})
+		searched := fieldsWith(body, func(f reflect.StructField) bool { return f.Tag.Get("search") != "" })
+		fmt.Fprintf(&want, "| `%s` | %s | %s | %s | %s |\n", of.Name, person, quiet, strings.Join(blobs, ", "), strings.Join(searched, ", "))
+	}
+	if !strings.Contains(string(data), "|---|\n"+want.String()+"\n") {
+		t.Errorf("the table of bodies in docs/events.md is to have these lines:\n%s", want.String())
+	}
+}
+
+// fieldsWith returns the names in JSON of the fields of a struct, and of those in it, that is
+// reports true for.
+func fieldsWith(t reflect.Type, is func(reflect.StructField) bool) (names []string) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if is(f) {
+			names = append(names, "`"+name+"`")
+		}
+		if in := f.Type; in.Kind() == reflect.Slice && in.Elem().Kind() == reflect.Struct {
+			for _, n := range fieldsWith(in.Elem(), is) {
+				names = append(names, "`"+name+"."+n[1:])
+			}
+		}
+	}
+	return names
 }
 
 // fields returns the names of a struct's fields in JSON.

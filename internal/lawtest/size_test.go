@@ -203,7 +203,7 @@ func bodiesIn(sw *ast.TypeSwitchStmt) (n int) {
 				name = of.Sel.Name
 			}
 			for _, b := range openmanus.BodyTypes() {
-				if fmt.Sprintf("%T", b) == "openmanus."+name {
+				if fmt.Sprintf("%T", b.Zero) == "openmanus."+name {
 					n++
 				}
 			}

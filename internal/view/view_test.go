@@ -26,7 +26,8 @@ func TestEveryEventIsShown(t *testing.T) {
 		"child_opened": openmanus.ChildOpened{Child: "s.1"}, "child_done": openmanus.ChildDone{Child: "s.1"},
 		"noted": openmanus.Noted{Text: "a note"}, "ended": openmanus.Ended{Text: "the end"}, "interrupted": openmanus.Interrupted{},
 	}
-	for name, b := range openmanus.BodyTypes() {
+	for _, of := range openmanus.BodyTypes() {
+		name, b := of.Name, of.Zero
 		if s, ok := samples[name]; ok {
 			b = s
 		}

@@ -5,6 +5,7 @@ package summary
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -28,11 +29,7 @@ type Summary struct {
 // Add adds a body. The usage of child sessions, which their results contain, is
 // left out: it is in the children's own entries.
 func (s *Summary) Add(b openmanus.Body) {
-	switch b.(type) {
-	case openmanus.Opened, openmanus.Configured, openmanus.Titled, openmanus.Noted, openmanus.ModeSet:
-	default:
-		s.Active = true
-	}
+	s.Active = s.Active || !openmanus.TypeOf(b).Quiet
 	switch b := b.(type) {
 	case openmanus.Opened:
 		s.Flow, s.Parent, s.Owner = b.Flow, b.Parent, b.Owner
@@ -84,22 +81,20 @@ const maxSearched = 64 << 10
 // models said, and what a model passed to tools.
 func Searchable(b openmanus.Body) string {
 	text := ""
-	switch b := b.(type) {
-	case openmanus.UserSaid:
-		text = b.Message.Text()
-	case openmanus.ModelSaid:
-		text = said(b.Message)
-	case openmanus.Titled:
-		text = b.Title
-	case openmanus.Answered:
-		text = b.Text
-	case openmanus.Ruled:
-		text = b.Reason
+	for f, v := range reflect.ValueOf(b).Fields() {
+		if f.Tag.Get("search") == "" {
+			continue
+		}
+		if m, ok := v.Interface().(llm.Message); ok {
+			text = said(m)
+		} else {
+			text = v.String()
+		}
 	}
 	return strings.ToValidUTF8(text[:min(len(text), maxSearched)], "")
 }
 
-// said returns the text of a model's message, and after it the texts in the arguments of its
+// said returns the text of a message, and after it the texts in the arguments of its
 // calls, each on lines of its own.
 func said(m llm.Message) string {
 	var all []string
