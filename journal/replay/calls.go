@@ -18,6 +18,18 @@ func (p *player) session1(s *openmanus.State) *run.Session {
 	return &run.Session{ID: p.id, State: s, Flow: p}
 }
 
+// call looks for the call that a flow makes.
+func (t *search) call(ctx context.Context, _ openmanus.Called) {
+	t.tasks(ctx, openmanus.MakeCall, "", world{})
+}
+
+// start looks for the call that starts.
+func (t *search) start(ctx context.Context, b openmanus.CallStarted) {
+	t.p.toolCalls++
+	t.p.worker.Name = b.Worker
+	t.tasks(ctx, openmanus.Use, b.Call, world{})
+}
+
 // use runs a call that has started, in a world, as it was at its start or else as it
 // is now.
 func (t *search) use(ctx context.Context, call string, w world) {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -36,6 +37,14 @@ func (p *player) until(session string, at time.Time) []openmanus.Event {
 		s.Apply(ev)
 	}
 	return all[:end]
+}
+
+// takeover takes another worker as it comes: it is not the program's doing.
+func (t *search) takeover(_ context.Context, b openmanus.TakenOver) {
+	if n := t.p.state.TakenOver; b.N != n {
+		t.err = t.p.differs(t.ev, fmt.Sprintf("the session was taken over %d times before", n), nil)
+	}
+	t.found = b
 }
 
 // childEnd looks for the report on a child session that has ended.

@@ -14,6 +14,7 @@ import (
 
 // reply looks for the request that b replies to.
 func (t *search) reply(ctx context.Context, b openmanus.ModelSaid) {
+	t.p.modelCalls++
 	if b.Sent == (llm.Sent{}) {
 		t.p.unchecked++
 	}
@@ -41,6 +42,7 @@ func failed(kind llm.Kind, status int, text string) error {
 
 // noReply looks for the request that failed, or for the decision that none would do.
 func (t *search) noReply(ctx context.Context, b openmanus.ModelFailed) {
+	t.p.modelCalls++
 	said := openmanus.ModelSaid{By: b.By, Usage: b.Usage, Aside: b.Aside}
 	if b.By == t.p.state.Config.Model {
 		said.By = ""
@@ -65,6 +67,11 @@ func (t *search) noReply(ctx context.Context, b openmanus.ModelFailed) {
 			}
 		}
 	}
+}
+
+// end looks for the end that a flow declares.
+func (t *search) end(ctx context.Context, _ openmanus.Ended) {
+	t.tasks(ctx, openmanus.End, "", world{})
 }
 
 // stop looks for the limit at which the session stopped.
@@ -94,6 +101,7 @@ func (t *search) stop(ctx context.Context, b openmanus.Stopped) {
 // compaction looks for what b sums up. The words of the model stand in the middle of
 // the summary: what is around them is found by a summary of other words.
 func (t *search) compaction(ctx context.Context, b openmanus.Compacted) {
+	t.p.modelCalls++
 	const other = "\x01"
 	writer := t.p.writer(b.By)
 	for s := range t.states(0) {
@@ -131,7 +139,7 @@ func (t *search) compaction(ctx context.Context, b openmanus.Compacted) {
 
 // elision looks for what leaves results out: a task, or a request that was refused as
 // too large.
-func (t *search) elision(ctx context.Context) {
+func (t *search) elision(ctx context.Context, _ openmanus.Elided) {
 	t.tasks(ctx, openmanus.Elide, "", world{})
 	if !t.over() {
 		t.tasks(ctx, openmanus.Reply, "", world{reply: func(int) (openmanus.ModelSaid, error) {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
@@ -166,51 +168,12 @@ func (p *player) hashed(b openmanus.Body) openmanus.Body {
 // play returns what today's program makes in place of the event ev, which is equal to
 // it, or a [*Difference].
 func (p *player) play(ctx context.Context, ev openmanus.Event) (openmanus.Body, error) {
+	if openmanus.DoneByPerson(ev.Body) {
+		return ev.Body, nil
+	}
 	t := &search{p: p, ev: ev}
-	switch b := ev.Body.(type) {
-	case openmanus.ModelSaid:
-		p.modelCalls++
-		t.reply(ctx, b)
-	case openmanus.ModelFailed:
-		p.modelCalls++
-		t.noReply(ctx, b)
-	case openmanus.Compacted:
-		p.modelCalls++
-		t.compaction(ctx, b)
-	case openmanus.Stopped:
-		t.stop(ctx, b)
-	case openmanus.Ended:
-		t.tasks(ctx, openmanus.End, "", world{})
-	case openmanus.Called:
-		t.tasks(ctx, openmanus.MakeCall, "", world{})
-	case openmanus.Elided:
-		t.elision(ctx)
-	case openmanus.Ruled:
-		if b.By != openmanus.ByGate {
-			return b, nil // a person's
-		}
-		t.ruling(ctx, b)
-	case openmanus.Asked:
-		t.question(ctx, b)
-	case openmanus.CallStarted:
-		p.toolCalls++
-		p.worker.Name = b.Worker
-		t.tasks(ctx, openmanus.Use, b.Call, world{})
-	case openmanus.CallDone:
-		t.result(ctx, b)
-	case openmanus.CallLate:
-		t.late(ctx, b)
-	case openmanus.ChildOpened:
-		t.child(ctx, b)
-	case openmanus.ChildDone:
-		t.childEnd(ctx, b)
-	case openmanus.TakenOver:
-		t.found = b
-		if b.N != p.state.TakenOver {
-			return nil, p.differs(ev, fmt.Sprintf("the session was taken over %d times before", p.state.TakenOver), nil)
-		}
-	default:
-		return b, nil // from outside: a person, the host, or another session
+	if !slices.ContainsFunc(kinds(), func(k kind) bool { return k(ctx, t) }) {
+		return ev.Body, nil // from outside: the host, or another session
 	}
 	switch {
 	case t.err != nil:
@@ -221,6 +184,29 @@ func (p *player) play(ctx context.Context, ev openmanus.Event) (openmanus.Body, 
 		return nil, p.differs(ev, cmp.Or(t.what, "today's program makes another event"), t.best)
 	}
 	return t.found, nil
+}
+
+// A kind looks for what makes an event, and reports false if it is of another kind.
+type kind func(ctx context.Context, t *search) bool
+
+// kinds returns the kinds of events that a program makes, by what looks for each.
+func kinds() []kind {
+	return []kind{
+		of((*search).reply), of((*search).noReply), of((*search).compaction), of((*search).elision), of((*search).stop), of((*search).end),
+		of((*search).call), of((*search).ruling), of((*search).question), of((*search).start), of((*search).result), of((*search).late),
+		of((*search).child), of((*search).childEnd), of((*search).takeover),
+	}
+}
+
+// of returns the kind of the events for which look is.
+func of[B openmanus.Body](look func(*search, context.Context, B)) kind {
+	return func(ctx context.Context, t *search) bool {
+		b, ok := t.ev.Body.(B)
+		if ok {
+			look(t, ctx, b)
+		}
+		return ok
+	}
 }
 
 // instead says what the session calls for in the present state.
@@ -267,11 +253,12 @@ func (p *player) fold(ctx context.Context, ev openmanus.Event) {
 		p.state.CountWith(p.counter)
 	}
 	p.past[ev.Seq] = p.state.Clone()
+	if strings.HasPrefix(ev.Body.Key(), "model/") { // the outcome of a turn
+		p.floor = ev.Seq
+	}
 	switch b := ev.Body.(type) {
 	case openmanus.ModelSaid:
-		p.floor, p.seen = ev.Seq, b.Re
-	case openmanus.Called, openmanus.ModelFailed, openmanus.Stopped, openmanus.Ended:
-		p.floor = ev.Seq
+		p.seen = b.Re
 	case openmanus.ChildOpened:
 		p.opens = append(p.opens, ev.Seq)
 	case openmanus.CallDone:

@@ -14,7 +14,6 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
-	"github.com/openmanus-go/openmanus/llm"
 )
 
 // private matches what names persons without being told to: addresses of mail, and the
@@ -222,16 +221,8 @@ func anew(b, was openmanus.Body) bool {
 
 // withoutDigests returns b without what is computed from texts.
 func withoutDigests(b openmanus.Body) openmanus.Body {
-	switch b := b.(type) {
-	case openmanus.ModelSaid:
-		b.Sent = llm.Sent{}
-		return b
-	case openmanus.ModelFailed:
-		b.Sent = llm.Sent{}
-		return b
-	case openmanus.Compacted:
-		b.Sent = llm.Sent{}
+	if field(b, "Sent") == nil {
 		return b
 	}
-	return b
+	return with(b, openmanus.TypeOf(b).Zero, "Sent")
 }

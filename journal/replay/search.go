@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
@@ -62,16 +63,16 @@ func (t *search) states(re int64) func(yield func(*openmanus.State) bool) {
 	}
 }
 
-// without returns the state without the event seq and what others said after it, if
-// others said it: a driver may have decided without it, since it did not know it yet.
+// without returns the state without the event seq and what people said after it, if
+// a person said it: a driver may have decided without it, since it did not know it yet.
 // Events that are stored together have the numbers then that they would have had.
 func (p *player) without(seq int64) *openmanus.State {
-	if decided(p.events[seq-1].Body) || p.past[seq-1] == nil {
+	if !openmanus.DoneByPerson(p.events[seq-1].Body) || p.past[seq-1] == nil {
 		return nil
 	}
 	s := p.past[seq-1].Clone()
 	for _, ev := range p.events[seq:p.state.Seq] {
-		if decided(ev.Body) {
+		if !openmanus.DoneByPerson(ev.Body) {
 			ev.Seq = s.Seq + 1
 			s.Apply(ev)
 		}
@@ -172,87 +173,60 @@ func (t *search) compare(b openmanus.Body, s *openmanus.State) {
 // files changed, and pictures that are lost. what says how the request of b differs
 // from the recorded one, if it does.
 func (p *player) adopt(b openmanus.Body, ev openmanus.Event, s *openmanus.State) (_ openmanus.Body, what string) {
-	switch was := ev.Body.(type) {
-	case openmanus.ModelSaid:
-		is, ok := b.(openmanus.ModelSaid)
-		if !ok {
-			return b, ""
-		}
-		if is.Usage != was.Usage || was.By != "" && was.By != s.Config.Model {
-			is.Usage, is.Cost, is.Free = was.Usage, was.Cost, was.Free
-		}
-		is.Aside = was.Aside
-		is.Sent, what = p.sent(was.Sent, is.Sent)
-		return is, what
-	case openmanus.ModelFailed:
-		is, ok := b.(openmanus.ModelFailed)
-		if !ok {
-			return b, ""
-		}
-		if is.Sent != (llm.Sent{}) { // a provider failed, and not the program
-			is.Error, is.Usage, is.Cost, is.Free, is.By, is.Aside = was.Error, was.Usage, was.Cost, was.Free, was.By, was.Aside
-		}
-		is.Re = p.reOf(was.Re, is.Re)
-		is.Sent, what = p.sent(was.Sent, is.Sent)
-		return is, what
-	case openmanus.Compacted:
-		is, ok := b.(openmanus.Compacted)
-		if !ok {
-			return b, ""
-		}
-		is.Usage, is.Cost, is.Free, is.Aside = was.Usage, was.Cost, was.Free, was.Aside
-		is.Sent, what = p.sent(was.Sent, is.Sent)
-		return is, what
-	case openmanus.Stopped:
-		if is, ok := b.(openmanus.Stopped); ok {
-			is.Re = p.reOf(was.Re, is.Re)
-			return is, ""
-		}
-	case openmanus.Ended:
-		if is, ok := b.(openmanus.Ended); ok {
-			is.Re = p.reOf(was.Re, is.Re)
-			return is, ""
-		}
-	case openmanus.CallDone:
-		if is, ok := b.(openmanus.CallDone); ok {
-			is.Files, is.Meanwhile = was.Files, was.Meanwhile
-			if p.rec.lost[was.Picture] {
-				is.Picture = was.Picture
-			}
-			return is, ""
-		}
-	case openmanus.Asked:
-		if is, ok := b.(openmanus.Asked); ok && p.rec.lost[was.Picture] {
-			is.Picture = was.Picture
-			return is, ""
-		}
+	if openmanus.TypeName(b) != openmanus.TypeName(ev.Body) {
+		return b, ""
 	}
-	return b, ""
+	switch is := b.(type) {
+	case openmanus.ModelSaid:
+		was := ev.Body.(openmanus.ModelSaid)
+		if is.Usage != was.Usage || was.By != "" && was.By != s.Config.Model {
+			b = with(b, was, "Usage", "Cost", "Free")
+		}
+		b = with(b, was, "Aside")
+	case openmanus.ModelFailed:
+		if is.Sent != (llm.Sent{}) { // a provider failed, and not the program
+			b = with(b, ev.Body, "Error", "Usage", "Cost", "Free", "By", "Aside")
+		}
+		b = p.withRe(b, ev.Body)
+	case openmanus.Compacted:
+		b = with(b, ev.Body, "Usage", "Cost", "Free", "Aside")
+	case openmanus.Stopped, openmanus.Ended:
+		b = p.withRe(b, ev.Body)
+	case openmanus.CallDone:
+		b = with(b, ev.Body, "Files", "Meanwhile")
+	}
+	if ref, ok := field(ev.Body, "Picture").(openmanus.Ref); ok && p.rec.lost[ref] {
+		b = with(b, ev.Body, "Picture")
+	}
+	if was, ok := field(ev.Body, "Sent").(llm.Sent); ok {
+		was, what = p.sent(was, field(b, "Sent").(llm.Sent))
+		b = with(b, openmanus.ModelSaid{Sent: was}, "Sent")
+	}
+	return b, what
+}
+
+// field returns a field of a body, or nil if it has none with this name.
+func field(b openmanus.Body, name string) any {
+	if f := reflect.ValueOf(b).FieldByName(name); f.IsValid() {
+		return f.Interface()
+	}
+	return nil
+}
+
+// with returns b with fields of from.
+func with(b, from openmanus.Body, names ...string) openmanus.Body {
+	v := reflect.New(reflect.TypeOf(b)).Elem()
+	v.Set(reflect.ValueOf(b))
+	for _, name := range names {
+		v.FieldByName(name).Set(reflect.ValueOf(from).FieldByName(name))
+	}
+	return v.Interface().(openmanus.Body)
 }
 
 // withoutSources returns b without sources, if was has none.
 func withoutSources(b, was openmanus.Body) openmanus.Body {
-	switch is := b.(type) {
-	case openmanus.Asked:
-		if was, ok := was.(openmanus.Asked); ok && was.Sources == nil {
-			is.Sources = nil
-			return is
-		}
-	case openmanus.Ruled:
-		if was, ok := was.(openmanus.Ruled); ok && was.Sources == nil {
-			is.Sources = nil
-			return is
-		}
-	case openmanus.CallDone:
-		if was, ok := was.(openmanus.CallDone); ok && was.Sources == nil {
-			is.Sources = nil
-			return is
-		}
-	case openmanus.ChildDone:
-		if was, ok := was.(openmanus.ChildDone); ok && was.Sources == nil {
-			is.Sources = nil
-			return is
-		}
+	if f := reflect.ValueOf(was).FieldByName("Sources"); f.IsValid() && f.IsNil() && openmanus.TypeName(b) == openmanus.TypeName(was) {
+		return with(b, was, "Sources")
 	}
 	return b
 }
@@ -277,32 +251,22 @@ func (p *player) sent(was, is llm.Sent) (llm.Sent, string) {
 // lastKnown is how many messages of a request have digests of their own, at most.
 const lastKnown = 16
 
-// reOf returns the Re of an end that is decided on together with events before it:
-// it has seen those, and does not say so, since their numbers were not known.
-func (p *player) reOf(was, is int64) int64 {
-	if was >= is || was < 1 {
-		return is
+// withRe returns b with the Re of was, if b is an end that is decided on together with
+// events before it: it has seen those, and does not say so, since their numbers were not
+// known.
+func (p *player) withRe(b, was openmanus.Body) openmanus.Body {
+	then, now := field(was, "Re").(int64), field(b, "Re").(int64)
+	if then >= now || then < 1 {
+		return b
 	}
 	together := int64(0)
-	for _, ev := range p.events[was:p.state.Seq] {
-		if decided(ev.Body) {
+	for _, ev := range p.events[then:p.state.Seq] {
+		if !openmanus.DoneByPerson(ev.Body) {
 			together++
 		}
 	}
-	if is-was <= together {
-		return was
+	if now-then <= together {
+		return with(b, was, "Re")
 	}
-	return is
-}
-
-// decided reports whether a program decided on b, or did it.
-func decided(b openmanus.Body) bool {
-	switch b := b.(type) {
-	case openmanus.Ruled:
-		return b.By == openmanus.ByGate
-	case openmanus.UserSaid, openmanus.Answered, openmanus.Resumed, openmanus.Interrupted, openmanus.Configured, openmanus.Opened,
-		openmanus.ModeSet:
-		return false
-	}
-	return true
+	return b
 }
