@@ -27,7 +27,7 @@ func (s *State) applyCall(ev Event) {
 	case CallStarted:
 		if c := s.Call(e.Call); c != nil && c.Done == nil && c.Allowed() {
 			c.Attempts, c.Running = max(c.Attempts, e.Attempt), true
-			c.Snapped, c.Followed = false, false
+			c.Followed, c.Snapped = false, false
 		}
 	case CallDone:
 		s.callDone(ev.Seq, e)

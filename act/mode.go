@@ -20,10 +20,16 @@ const PlanGuide = "mode: plan. You only look: whatever would change something is
 
 // The notes that agents read when the mode changes while they work.
 const (
-	PlanNote     = "(The person has chosen this mode from here on.)\n" + PlanGuide
+	planNote     = "(The person has chosen this mode from here on.)\n" + PlanGuide
 	readOnlyNote = "(From here on this session is read-only: whatever would change something is denied. Plan mode, if you were in it, is over.)"
 	workNote     = "(The person has ended the mode in which nothing is changed: from here on calls that change something may run again.)"
 )
+
+// PlanFirst returns the event by which a session of which nothing was asked yet is in plan
+// mode.
+func PlanFirst(id string) openmanus.Body {
+	return openmanus.ModeSet{ID: id, Mode: openmanus.ApprovePlan, Note: planNote}
+}
 
 // CheckMode returns an error if sessions with the spec cannot be in its mode.
 func CheckMode(spec openmanus.Spec) error {
@@ -54,7 +60,7 @@ func Mode(s *openmanus.State, mode, by string) ([]openmanus.Body, error) {
 	looked := openmanus.Mode(was).LooksOnly()
 	switch {
 	case mode == openmanus.ApprovePlan:
-		set.Note = PlanNote
+		set.Note = planNote
 	case mode == openmanus.ApproveReadOnly && was == openmanus.ApprovePlan:
 		set.Note = readOnlyNote
 	case looked && !openmanus.Mode(mode).LooksOnly():

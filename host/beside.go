@@ -141,18 +141,18 @@ func (h *Host) mergeChild(
 		last := s.Snapshot.Tree
 		taken, why := w.take(ctx, parent, last, nil)
 		if why == "" && taken.Changed {
-			bodies = append(bodies, *snapped(openmanus.Snapped{ID: "unmerged/" + d.Child, Before: last}, taken))
+			bodies = append(bodies, changedBetween("unmerged/"+d.Child, "", last, taken))
 			last = taken.Tree.String()
 		}
 		if out, err = h.merge(ctx, b, to); err != nil {
 			return nil, fmt.Errorf("merging the files of session %s: %w", d.Child, err)
 		}
 		if taken, late := w.take(ctx, parent, last, nil); why+late == "" && taken.Changed && len(out.Changes) > 0 {
-			e := openmanus.Snapped{ID: "merged/" + d.Child, Call: cmp.Or(d.Call, d.Child), Before: last}
+			var names []string
 			for _, ch := range out.Changes {
-				e.Names = append(e.Names, ch.Path)
+				names = append(names, ch.Path)
 			}
-			bodies = append(bodies, *snapped(e, taken))
+			bodies = append(bodies, changedBetween("merged/"+d.Child, cmp.Or(d.Call, d.Child), last, taken, names...))
 		}
 	}
 	if err != nil {

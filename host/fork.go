@@ -161,17 +161,11 @@ func (h *Host) searchTrees(ctx context.Context, session string, t *treeSearch) e
 		if err != nil {
 			return err
 		}
-		switch b := ev.Body.(type) {
-		case openmanus.Configured:
-			workspace = b.Workspace
-		case openmanus.Snapped:
-			if workspace == t.workspace {
-				t.see(ev.Time, b)
-			}
-		case openmanus.Rewound:
-			if workspace == t.workspace {
-				t.see(ev.Time, openmanus.Snapped{Tree: b.Before})
-			}
+		if c, ok := ev.Body.(openmanus.Configured); ok {
+			workspace = c.Workspace
+		}
+		if workspace == t.workspace {
+			t.see(ev.Time, ev.Body)
 		}
 	}
 	for child, err := range h.Store.Sessions(ctx, journal.ListOptions{Parent: session}) {
@@ -188,17 +182,14 @@ func (h *Host) searchTrees(ctx context.Context, session string, t *treeSearch) e
 	return nil
 }
 
-// see takes a snapshot into account.
-func (t *treeSearch) see(at time.Time, s openmanus.Snapped) {
-	first := s.Before
-	if first == "" && s.Call == "" {
-		first = s.Tree // what there was before the first call that may have changed it
-	}
+// see takes a snapshot into account, if that is what an event is.
+func (t *treeSearch) see(at time.Time, b openmanus.Body) {
+	first, last := treesIn(b)
 	switch {
-	case s.Tree == "":
+	case last == "":
 	case !at.After(t.at):
 		if !at.Before(t.beforeTime) {
-			t.before, t.beforeTime = s.Tree, at
+			t.before, t.beforeTime = last, at
 		}
 	case first != "" && (t.after == "" || at.Before(t.afterTime)):
 		t.after, t.afterTime = first, at

@@ -153,7 +153,7 @@ func isBuilt(name string, dir bool) bool { return dir && slices.Contains(builtDi
 // the times and sizes of files say what changed.
 func (f *follower) Begin(
 	ctx context.Context, session string, s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec, reading func(int),
-) (*openmanus.Snapped, func(context.Context) run.Followed) {
+) (openmanus.Body, func(context.Context) run.Followed) {
 	byTimes := func() func(context.Context) run.Followed {
 		end := f.h.changes(s, call, spec)
 		return func(ctx context.Context) (r run.Followed) {
@@ -181,14 +181,14 @@ func (f *follower) Begin(
 		w.end(rc)
 		unsaid := s.Snapshot.Error != why && (why != errNoHistory.Error() || s.Snapshot.Tree != "")
 		if unsaid && !c.Snapped {
-			return &openmanus.Snapped{ID: openmanus.BeforeCall(c.ID, c.Attempts), Before: s.Snapshot.Tree, Error: why}, nil
+			return openmanus.Snapped{ID: openmanus.BeforeCall(c.ID, c.Attempts), Before: s.Snapshot.Tree, Error: why}, nil
 		}
 		return nil, byTimes()
 	}
 	w.save()
 	if taken.Changed && !c.Snapped {
 		w.end(rc)
-		return snapped(openmanus.Snapped{ID: openmanus.BeforeCall(c.ID, c.Attempts), Before: s.Snapshot.Tree}, taken), nil
+		return changedBetween(openmanus.BeforeCall(c.ID, c.Attempts), "", s.Snapshot.Tree, taken), nil
 	}
 	var names []string
 	if spec.Hints.Edits {
@@ -206,7 +206,7 @@ func (f *follower) Begin(
 		after, why := w.take(ctx, session, recorded, nil)
 		if why != "" {
 			e.Error = why
-			r.Snapped = &e
+			r.Snapped = e
 			return r
 		}
 		if after.Changed {
@@ -262,7 +262,7 @@ func written(s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec) f
 func hexOf(s snapshot.Sum) string { return hex.EncodeToString(s[:]) }
 
 // Added implements [run.Follower].
-func (f *follower) Added(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState, names []string) *openmanus.Snapped {
+func (f *follower) Added(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState, names []string) openmanus.Body {
 	return f.since(ctx, session, s, openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Names: names})
 }
 
@@ -270,7 +270,7 @@ func (f *follower) Added(ctx context.Context, session string, s *openmanus.State
 // snapshot; everything that differs counts as the call's doing, since nothing tells it
 // from changes of others after the process died. It returns nil if nothing changed, or if
 // the workspace was not followed.
-func (f *follower) Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped {
+func (f *follower) Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) openmanus.Body {
 	e := openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Broken: true}
 	if spec, ok := s.ToolSpec(c.Name); ok && spec.Hints.Edits {
 		e.Names = WrittenPaths(s.Config.Workspace, c.Arguments(), spec.Arguments)
@@ -279,7 +279,7 @@ func (f *follower) Broken(ctx context.Context, session string, s *openmanus.Stat
 }
 
 // since returns e with what changed since the last recorded snapshot, or nil if nothing did.
-func (f *follower) since(ctx context.Context, session string, s *openmanus.State, e openmanus.Snapped) *openmanus.Snapped {
+func (f *follower) since(ctx context.Context, session string, s *openmanus.State, e openmanus.Snapped) openmanus.Body {
 	if s.Config.Workspace == "" || s.Snapshot.Tree == "" {
 		return nil
 	}
@@ -319,12 +319,19 @@ func (p *progress) end() {
 }
 
 // snapped returns e with what was taken.
-func snapped(e openmanus.Snapped, taken snapshot.Taken) *openmanus.Snapped {
+func snapped(e openmanus.Snapped, taken snapshot.Taken) openmanus.Snapped {
 	e.Tree, e.Packs, e.LeftOut = taken.Tree.String(), taken.Packs, taken.LeftOut
 	for _, l := range taken.Left {
 		e.Left = append(e.Left, openmanus.Left{Name: l.Name, Why: l.Why})
 	}
-	return &e
+	return e
+}
+
+// changedBetween returns what is to be recorded of what was taken: what differs from the tree
+// before is the doing of a call, which changed the files with these names if there are any, or
+// of others if call is "".
+func changedBetween(id, call, before string, taken snapshot.Taken, names ...string) openmanus.Body {
+	return snapped(openmanus.Snapped{ID: id, Call: call, Before: before, Names: names}, taken)
 }
 
 // begin notes that a call of a session runs.

@@ -144,7 +144,7 @@ func (p *travel) start(session, tool, input string) func() int64 {
 		spec, _ := s.ToolSpec(tool)
 		first, end := p.h.follower.Begin(p.t.Context(), session, s, call, spec, func(int) {})
 		if first != nil {
-			p.append(session, *first)
+			p.append(session, first)
 			continue
 		}
 		return func() int64 {
@@ -152,7 +152,7 @@ func (p *travel) start(session, tool, input string) func() int64 {
 			followed := end(p.t.Context())
 			var bodies []openmanus.Body
 			if followed.Snapped != nil {
-				bodies = append(bodies, *followed.Snapped)
+				bodies = append(bodies, followed.Snapped)
 			}
 			return p.append(session, append(bodies, openmanus.CallDone{Call: id, Files: followed.Own, Meanwhile: followed.Meanwhile})...)
 		}
@@ -319,7 +319,7 @@ func TestGoingBackIsKilled(t *testing.T) {
 			if err != nil {
 				t.Fatalf("after %d operations: %v", n, err)
 			}
-			p.append("s", *snapped)
+			p.append("s", snapped)
 		} else if p.state("s").Snapshot.Seq > 0 && !maps.Equal(p.files(), want) {
 			p.back("s", Back{To: to, Files: true})
 		}

@@ -50,7 +50,7 @@ func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent
 	if len(o.Then) == 0 {
 		err := openmanus.OpenWith(ctx, h.Store, id, opened, agent.Configured(0), o.Said)
 		if err == nil && o.Said == nil && agent.Spec.Approve == openmanus.ApprovePlan {
-			_, err = h.Store.Append(ctx, id, openmanus.ModeSet{ID: "open", Mode: openmanus.ApprovePlan, Note: act.PlanNote})
+			_, err = h.Store.Append(ctx, id, act.PlanFirst("open"))
 			if errors.Is(err, openmanus.ErrExists) {
 				err = nil
 			}

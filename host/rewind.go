@@ -159,7 +159,7 @@ func (h *Host) goBack(ctx context.Context, session string, times int, b Back, ag
 		return nil, fmt.Errorf("not all files are put back; the session finishes that when it goes on: %w", err)
 	}
 	p.Kept = append(p.Kept, snapped.Kept...)
-	_, err = h.Store.Append(context.WithoutCancel(ctx), session, *snapped)
+	_, err = h.Store.Append(context.WithoutCancel(ctx), session, snapped)
 	return p, err
 }
 
@@ -173,7 +173,7 @@ func (h *Host) finishBack(ctx context.Context, session string) error {
 	if err != nil {
 		return fmt.Errorf("session %s went back before, and not all files are put back: %w", session, err)
 	}
-	_, err = h.Store.Append(ctx, session, *snapped)
+	_, err = h.Store.Append(ctx, session, snapped)
 	if errors.Is(err, openmanus.ErrExists) {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (x *back) plan(ctx context.Context, b Back) (*BackPlan, []openmanus.Body, e
 			return nil, nil, err
 		}
 		if now != nil {
-			first = append(first, *now)
+			first = append(first, now)
 		}
 	}
 	if p.Running {
@@ -342,14 +342,14 @@ func (x *back) planTalk(p *BackPlan) {
 // look returns what is to be recorded of the workspace before files are put back: what
 // others changed since the last snapshot, or a call that was running. It also makes
 // the state know it. It returns nil if that is recorded, or nothing was followed.
-func (x *back) look(ctx context.Context, to int64) (*openmanus.Snapped, error) {
+func (x *back) look(ctx context.Context, to int64) (openmanus.Body, error) {
 	if x.s.Snapshot.Tree == "" {
 		branches, err := x.branches(ctx, to, x.s.Seq)
 		if err != nil || !slices.ContainsFunc(branches, branch.followed) {
 			return nil, err
 		}
 	}
-	var e *openmanus.Snapped
+	var e openmanus.Body
 	for _, c := range x.s.Calls {
 		if c.Running && c.Done == nil && !c.Followed && !c.Hints.ReadOnly && !c.Hints.Internal && !c.Hints.Delegates {
 			e = x.h.follower.Broken(ctx, x.session, x.s, c)
@@ -364,9 +364,9 @@ func (x *back) look(ctx context.Context, to int64) (*openmanus.Snapped, error) {
 		if !taken.Changed {
 			return nil, nil
 		}
-		e = snapped(openmanus.Snapped{ID: "now/" + ids.New(), Before: x.s.Snapshot.Tree}, taken)
+		e = changedBetween("now/"+ids.New(), "", x.s.Snapshot.Tree, taken)
 	}
-	ev := openmanus.Event{Seq: x.s.Seq + 1, Time: time.Now(), Body: *e}
+	ev := openmanus.Event{Seq: x.s.Seq + 1, Time: time.Now(), Body: e}
 	x.s.Apply(ev)
 	x.events = append(x.events, ev)
 	return e, nil
@@ -537,6 +537,21 @@ func (x *back) below(ctx context.Context, above branch, since, until time.Time, 
 	return nil
 }
 
+// treesIn returns what an event says that the workspace contained before it and after it, or
+// "" where it does not say.
+func treesIn(b openmanus.Body) (before, after string) {
+	switch b := b.(type) {
+	case openmanus.Snapped:
+		if b.Before == "" && b.Call == "" {
+			return b.Tree, b.Tree // before the first call that may change it
+		}
+		return b.Before, b.Tree
+	case openmanus.Rewound:
+		return b.Before, b.Before
+	}
+	return "", ""
+}
+
 // An undo is a plan for files, and what is known of it.
 type undo struct {
 	snapshot.Plan
@@ -673,7 +688,7 @@ func samePath(a, b string) bool { return a == b || hostexec.RealPath(a) == hoste
 // from the journal and the snapshots, and does the part that is missing: files that
 // already have their final content stay. So it may be called again after a kill at any
 // moment.
-func (f *follower) Restore(ctx context.Context, session string, s *openmanus.State) (*openmanus.Snapped, error) {
+func (f *follower) Restore(ctx context.Context, session string, s *openmanus.State) (openmanus.Body, error) {
 	x, err := f.h.loadBack(ctx, session)
 	if err != nil {
 		return nil, err
@@ -693,18 +708,18 @@ func (f *follower) Restore(ctx context.Context, session string, s *openmanus.Sta
 // restore puts files back, and returns what is to be recorded then.
 func (h *Host) restore(
 	ctx context.Context, session string, s *openmanus.State, e openmanus.Rewound, ops []snapshot.Op,
-) (*openmanus.Snapped, error) {
+) (r openmanus.Snapped, err error) {
 	w := h.follower.directory(s.Config.Workspace)
 	if w.root == nil {
-		return nil, fmt.Errorf("the workspace %s: %s", s.Config.Workspace, cmp.Or(w.why, fs.ErrClosed.Error()))
+		return r, fmt.Errorf("the workspace %s: %s", s.Config.Workspace, cmp.Or(w.why, fs.ErrClosed.Error()))
 	}
 	c := w.begin(session)
 	defer w.end(c)
 	outcomes, err := h.reader.Restore(ctx, w.root, ops)
 	if err != nil {
-		return nil, gone(err)
+		return r, gone(err)
 	}
-	r := openmanus.Snapped{ID: "rewound/" + e.ID, Rewound: e.ID, Before: e.Before, With: w.others(c)}
+	r = openmanus.Snapped{ID: "rewound/" + e.ID, Rewound: e.ID, Before: e.Before, With: w.others(c)}
 	for _, o := range outcomes {
 		if !o.Done && len(r.Kept) < maxKept {
 			r.Kept = append(r.Kept, openmanus.Left{Name: o.Name, Why: o.Why})
@@ -714,10 +729,10 @@ func (h *Host) restore(
 	switch {
 	case why != "":
 		r.Error = why
-		return &r, nil
+		return r, nil
 	case !after.Changed:
 		r.Tree = e.Before
-		return &r, nil
+		return r, nil
 	}
 	w.save()
 	return snapped(r, after), nil

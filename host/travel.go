@@ -268,7 +268,7 @@ func (h *Host) Change(ctx context.Context, session string, do func() error) (err
 		return errors.New(why)
 	}
 	if taken.Changed {
-		_, err = h.Store.Append(ctx, session, *snapped(openmanus.Snapped{ID: "changed/" + ids.New(), Before: s.Snapshot.Tree}, taken))
+		_, err = h.Store.Append(ctx, session, changedBetween("changed/"+ids.New(), "", s.Snapshot.Tree, taken))
 	}
 	return err
 }
@@ -348,7 +348,7 @@ func (h *Host) childElsewhere(ctx context.Context, parent, child string) (bool, 
 			h.warnOnce(fmt.Sprintf("%s: it does not go to another machine: %s", child, why))
 			return false, nil
 		}
-		_, err := h.Store.Append(ctx, child, *snapped(openmanus.Snapped{ID: handedOver}, taken))
+		_, err := h.Store.Append(ctx, child, changedBetween(handedOver, "", "", taken))
 		if err != nil && !errors.Is(err, openmanus.ErrExists) {
 			return false, err
 		}
@@ -366,21 +366,20 @@ func (h *Host) bringBack(ctx context.Context, b besides, child string) error {
 	if h.Cluster == nil {
 		return nil
 	}
-	first := ""
+	first, s := "", new(openmanus.State)
 	for ev, err := range h.Store.Events(ctx, child, 0) {
 		if err != nil {
 			return err
 		}
-		if e, ok := ev.Body.(openmanus.Snapped); ok && e.ID == handedOver {
-			first = e.Tree
-			break
+		if s.Apply(ev); ev.Body.Key() == "snap/"+handedOver {
+			first = s.Snapshot.Tree
 		}
 	}
 	if first == "" { // it was driven here
 		return nil
 	}
-	s, err := openmanus.Load(ctx, h.Store, child)
-	if err == nil && !isThere(b.before()) {
+	var err error
+	if !isThere(b.before()) {
 		err = h.bring(ctx, b.before(), first)
 	}
 	if err == nil {

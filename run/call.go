@@ -37,7 +37,7 @@ func (w *Worker) claim(ctx context.Context, x *Session, id string) ([]openmanus.
 	var bodies []openmanus.Body
 	if c.Running && w.Changes != nil && mayChange(c.Hints) && !c.Followed {
 		if snapped := w.Changes.Broken(ctx, x.ID, x.State, c); snapped != nil {
-			bodies = append(bodies, *snapped)
+			bodies = append(bodies, snapped)
 		}
 	}
 	if !c.Running || c.Hints.ReadOnly || c.Hints.Idempotent {
@@ -80,8 +80,8 @@ func (w *Worker) partial(
 	return d, nil
 }
 
-// A Follower follows what calls change in the workspaces of sessions. It is safe for
-// concurrent use.
+// A Follower follows what calls change in the workspaces of sessions. The bodies
+// that it returns are [openmanus.Snapped]. It is safe for concurrent use.
 type Follower interface {
 	// Begin is called before a call runs that may change files. If the session
 	// has not recorded what the workspace contains, or others have changed that,
@@ -93,20 +93,20 @@ type Follower interface {
 	Begin(
 		ctx context.Context, session string, s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec,
 		reading func(files int),
-	) (first *openmanus.Snapped, end func(ctx context.Context) Followed)
+	) (first openmanus.Body, end func(ctx context.Context) Followed)
 
 	// Added is called after a call that claimed to change nothing and has made the files
 	// with these names, which are new. It returns what is to be recorded, or nil.
-	Added(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState, names []string) *openmanus.Snapped
+	Added(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState, names []string) openmanus.Body
 
 	// Broken is called for a call that was running when another process ended. It
 	// returns what is to be recorded of the workspace, or nil.
-	Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped
+	Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) openmanus.Body
 
 	// Restore is called when a session goes on whose files are not all put back:
 	// State.Unfinished says how far. It puts them back, and returns what is to be
 	// recorded.
-	Restore(ctx context.Context, session string, s *openmanus.State) (*openmanus.Snapped, error)
+	Restore(ctx context.Context, session string, s *openmanus.State) (openmanus.Body, error)
 }
 
 // Followed is what changed in a workspace while a call ran.
@@ -114,7 +114,7 @@ type Followed struct {
 	Own       []openmanus.FileChange // what the call created, changed and deleted
 	Meanwhile []openmanus.FileChange // what others may have changed
 	Seen      []openmanus.SeenFile   // of Own, what the session knows by that: it wrote it
-	Snapped   *openmanus.Snapped     // what the workspace contains now; nil: nothing is to be recorded
+	Snapped   openmanus.Body         // what the workspace contains now; nil: nothing is to be recorded
 }
 
 // mayChange reports whether a call with these hints may change files of the workspace.
@@ -156,14 +156,14 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) ([]openmanus.Bo
 			}
 		})
 		if first != nil {
-			return []openmanus.Body{*first}, nil
+			return []openmanus.Body{first}, nil
 		}
 		ended = end
 	}
 	body, followed, err := w.runCall(ctx, x, c, t, call, spec, ended)
 	var bodies []openmanus.Body
 	if followed.Snapped != nil {
-		bodies = append(bodies, *followed.Snapped)
+		bodies = append(bodies, followed.Snapped)
 	}
 	if body != nil {
 		bodies = append(bodies, body)

@@ -202,7 +202,7 @@ func (d *driver) restore(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("session %s: put files back: %w", d.ID, err)
 	}
-	err = d.l.Append(ctx, d.Session, *snapped)
+	err = d.l.Append(ctx, d.Session, snapped)
 	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another process may do so at the same time
 		return d.l.catchUp(ctx, d.Session)
 	}

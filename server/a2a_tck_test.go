@@ -79,7 +79,7 @@ type kitFiles struct{ run.Follower }
 
 func (kitFiles) Begin(
 	context.Context, string, *openmanus.State, openmanus.Call, openmanus.ToolSpec, func(int),
-) (*openmanus.Snapped, func(context.Context) run.Followed) {
+) (openmanus.Body, func(context.Context) run.Followed) {
 	return nil, func(context.Context) run.Followed {
 		return run.Followed{Own: []openmanus.FileChange{{Path: "output.txt", Change: openmanus.FileCreated}}}
 	}

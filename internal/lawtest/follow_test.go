@@ -18,19 +18,19 @@ type follows struct{ run.Followed }
 
 func (f follows) Begin(
 	context.Context, string, *openmanus.State, openmanus.Call, openmanus.ToolSpec, func(int),
-) (*openmanus.Snapped, func(context.Context) run.Followed) {
+) (openmanus.Body, func(context.Context) run.Followed) {
 	return nil, func(context.Context) run.Followed { return f.Followed }
 }
 
-func (follows) Added(context.Context, string, *openmanus.State, *openmanus.CallState, []string) *openmanus.Snapped {
+func (follows) Added(context.Context, string, *openmanus.State, *openmanus.CallState, []string) openmanus.Body {
 	return nil
 }
 
-func (f follows) Broken(context.Context, string, *openmanus.State, *openmanus.CallState) *openmanus.Snapped {
+func (f follows) Broken(context.Context, string, *openmanus.State, *openmanus.CallState) openmanus.Body {
 	return nil
 }
 
-func (f follows) Restore(context.Context, string, *openmanus.State) (*openmanus.Snapped, error) {
+func (f follows) Restore(context.Context, string, *openmanus.State) (openmanus.Body, error) {
 	return nil, errors.New("not expected")
 }
 
@@ -39,30 +39,30 @@ type observer struct{}
 
 func (observer) Begin(
 	_ context.Context, _ string, s *openmanus.State, call openmanus.Call, _ openmanus.ToolSpec, _ func(int),
-) (*openmanus.Snapped, func(context.Context) run.Followed) {
+) (openmanus.Body, func(context.Context) run.Followed) {
 	c := s.Call(call.ID)
 	if !c.Snapped {
-		return &openmanus.Snapped{ID: openmanus.BeforeCall(c.ID, c.Attempts), Tree: "before " + c.ID}, nil
+		return openmanus.Snapped{ID: openmanus.BeforeCall(c.ID, c.Attempts), Tree: "before " + c.ID}, nil
 	}
 	return nil, func(context.Context) run.Followed {
-		return run.Followed{Snapped: &openmanus.Snapped{
+		return run.Followed{Snapped: openmanus.Snapped{
 			ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: s.Snapshot.Tree, Tree: "after " + c.ID,
 		}}
 	}
 }
 
-func (observer) Added(context.Context, string, *openmanus.State, *openmanus.CallState, []string) *openmanus.Snapped {
+func (observer) Added(context.Context, string, *openmanus.State, *openmanus.CallState, []string) openmanus.Body {
 	return nil
 }
 
-func (observer) Broken(_ context.Context, _ string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped {
-	return &openmanus.Snapped{
+func (observer) Broken(_ context.Context, _ string, s *openmanus.State, c *openmanus.CallState) openmanus.Body {
+	return openmanus.Snapped{
 		ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: s.Snapshot.Tree, Tree: "found", Broken: true,
 	}
 }
 
-func (observer) Restore(_ context.Context, _ string, s *openmanus.State) (*openmanus.Snapped, error) {
-	return &openmanus.Snapped{ID: s.Unfinished.ID, Rewound: s.Unfinished.ID, Before: s.Snapshot.Tree, Tree: "restored"}, nil
+func (observer) Restore(_ context.Context, _ string, s *openmanus.State) (openmanus.Body, error) {
+	return openmanus.Snapped{ID: s.Unfinished.ID, Rewound: s.Unfinished.ID, Before: s.Snapshot.Tree, Tree: "restored"}, nil
 }
 
 // The content of the workspace is recorded before a call runs, and again together

@@ -126,21 +126,21 @@ type changes struct{ p *player }
 
 func (c changes) Begin(
 	context.Context, string, *openmanus.State, openmanus.Call, openmanus.ToolSpec, func(int),
-) (*openmanus.Snapped, func(context.Context) run.Followed) {
+) (openmanus.Body, func(context.Context) run.Followed) {
 	return nil, func(context.Context) run.Followed {
 		return run.Followed{Own: c.p.world.own, Meanwhile: c.p.world.meanwhile}
 	}
 }
 
-func (changes) Added(context.Context, string, *openmanus.State, *openmanus.CallState, []string) *openmanus.Snapped {
+func (changes) Added(context.Context, string, *openmanus.State, *openmanus.CallState, []string) openmanus.Body {
 	return nil
 }
 
-func (changes) Broken(context.Context, string, *openmanus.State, *openmanus.CallState) *openmanus.Snapped {
+func (changes) Broken(context.Context, string, *openmanus.State, *openmanus.CallState) openmanus.Body {
 	return nil
 }
 
-func (changes) Restore(_ context.Context, _ string, s *openmanus.State) (*openmanus.Snapped, error) {
+func (changes) Restore(_ context.Context, _ string, s *openmanus.State) (openmanus.Body, error) {
 	return nil, fmt.Errorf("a replay puts no files back: %s", s.Unfinished.ID)
 }
 
