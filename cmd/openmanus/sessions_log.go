@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -71,7 +73,7 @@ func (c *sessionsLogCmd) show(t *terminal, g *globals, ev openmanus.Event) error
 		what = ""
 	}
 	line := fmt.Sprintf("%5d  %s  %s  %s", ev.Seq, s.Dim(ev.Time.Local().Format("2006-01-02 15:04:05.000")),
-		s.Mark(fmt.Sprintf("%-12s", clip.Plain(openmanus.TypeName(ev.Body)))), termtext.OneLine(what, 160))
+		s.Mark(fmt.Sprintf("%-12s", clip.Plain(openmanus.TypeName(ev.Body)))), termtext.OneLine(what, 200))
 	if _, err := fmt.Fprintln(t.out, strings.TrimRight(line, " ")); err != nil || !c.Full {
 		return err
 	}
@@ -86,117 +88,45 @@ func (c *sessionsLogCmd) show(t *terminal, g *globals, ev openmanus.Event) error
 	return t.writeJSON([]byte("       " + string(data) + "\n"))
 }
 
-// eventGist describes an event in one line.
+// eventGist describes an event in one line: in the words for people, or else by its fields.
 func eventGist(b openmanus.Body) string {
-	switch b := b.(type) {
-	case openmanus.Opened:
-		return openedGist(b)
-	case openmanus.Configured:
-		return fmt.Sprintf("%s · %s · approve %s · %s", b.Model, b.Workspace, b.Approve, clip.Count(len(b.Tools), "tool"))
-	case openmanus.UserSaid:
-		return said(b.Message)
-	case openmanus.ModelSaid:
-		return fmt.Sprintf("to %d · %s · %d in, %d out · %s", b.Re, b.Stop, b.Usage.Input, b.Usage.Output, said(b.Message))
-	case openmanus.Called:
-		return fmt.Sprintf("to %d · %s %s", b.Re, b.Name, b.Input)
-	case openmanus.Snapped, openmanus.Rewound:
-		return fileGist(b)
-	case openmanus.ModeSet:
-		return strings.TrimSuffix("approve "+b.Mode+" · "+b.Note, " · ")
-	case openmanus.Titled:
-		return b.Title
-	case openmanus.TakenOver:
-		return "by " + b.Worker
-	case openmanus.ChildOpened:
-		return b.Call + " · " + b.Child
-	case openmanus.ChildDone:
-		return fmt.Sprintf("%s · %s %s · %s", b.Child, b.Status, b.Reason, b.Text)
-	case openmanus.Foreign:
-		return b.Stored + " · of a newer version"
-	}
-	if text, _ := view.Note(b); text != "" {
+	_, reply := b.(openmanus.ModelSaid)
+	if text, _ := view.Note(b); text != "" && !reply {
 		return text
 	}
-	return callGist(b)
+	named, text := fieldsGist(reflect.ValueOf(b))
+	return strings.Join(append(named, text...), " · ")
 }
 
-// fileGist describes a snapshot of the workspace, or that the session went back.
-func fileGist(b openmanus.Body) string {
-	switch b := b.(type) {
-	case openmanus.Snapped:
-		switch {
-		case b.Error != "":
-			return "the workspace is not followed: " + b.Error
-		case b.Rewound != "":
-			return "the workspace after going back"
-		case b.Call != "":
-			return "the workspace after " + b.Call
-		case b.Before == "":
-			return "the workspace at the beginning"
+// fieldsGist returns the fields of a body that are set or always there, each with its name in
+// JSON, but for structs, ids of events, hashes, and notes for the model. Messages and parts
+// are text, without a name.
+func fieldsGist(v reflect.Value) (named, text []string) {
+	for f, v := range v.Fields() {
+		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if opts != "" && v.IsZero() || slices.Contains([]string{"id", "n", "note", "hash"}, name) {
+			continue
 		}
-		return "others changed the workspace"
-	case openmanus.Rewound:
-		what := "back to event"
-		if b.Redo != "" {
-			what = "forward again to event"
-		}
-		text := fmt.Sprintf("%s %d", what, b.To)
-		if b.Files {
-			text += " · " + clip.Count(len(b.Changes), "file") + " put back"
-		}
-		if b.Talk {
-			text += " · with the conversation"
-		}
-		if len(b.Kept) > 0 {
-			text += fmt.Sprintf(" · %d left as they are", len(b.Kept))
-		}
-		return text
-	}
-	return ""
-}
-
-func openedGist(b openmanus.Opened) string {
-	text := fmt.Sprintf("%s · version %d", b.Flow, b.Version)
-	if b.Parent != "" {
-		text += " · for " + b.Parent
-	}
-	if b.From != nil {
-		text += fmt.Sprintf(" · from %s at %d", b.From.Session, b.From.Seq)
-	}
-	return text
-}
-
-// callGist describes an event in the life of a call in one line.
-func callGist(b openmanus.Body) string {
-	switch b := b.(type) {
-	case openmanus.Asked:
-		return fmt.Sprintf("%s · %s · %s", b.Call, b.Kind, b.Question)
-	case openmanus.Answered:
-		return fmt.Sprintf("%s · by %s · %s", b.Call, b.By, b.Text)
-	case openmanus.Ruled:
-		verb := "denied"
-		if b.Allow {
-			verb = "allowed"
-		}
-		text := fmt.Sprintf("%s · %s by %s", b.Call, verb, b.By)
-		for _, more := range []string{b.Rule, b.Reason, b.Input} {
-			if more != "" {
-				text += " · " + more
+		switch of := v.Interface().(type) {
+		case llm.Message:
+			text = append(text, said(of))
+		case llm.Parts:
+			text = append(text, view.Words(of))
+		case json.RawMessage: // for programs
+		case openmanus.Spec:
+			more, _ := fieldsGist(v)
+			named = append(named, more...)
+		default:
+			switch v.Kind() {
+			case reflect.Struct, reflect.Pointer, reflect.Map:
+			case reflect.Slice:
+				named = append(named, fmt.Sprintf("%s %d", name, v.Len()))
+			default:
+				named = append(named, name+" "+termtext.OneLine(fmt.Sprint(of), 60))
 			}
 		}
-		return text
-	case openmanus.CallStarted:
-		return fmt.Sprintf("%s · attempt %d · by %s", b.Call, b.Attempt, b.Worker)
-	case openmanus.CallDone:
-		how := "done"
-		if b.IsError {
-			how = "error"
-		}
-		return fmt.Sprintf("%s · %s · %s", b.Call, how, view.Words(b.Parts))
-	case openmanus.CallLate:
-		return fmt.Sprintf("%s · late · %s", b.Call, view.Words(b.Parts))
 	}
-	return ""
+	return named, text
 }
 
 // said returns a message as text, with its calls.
