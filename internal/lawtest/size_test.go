@@ -29,8 +29,8 @@ type sized struct {
 const (
 	maxLines      = 196_000 // in all
 	maxMethods    = 165     // of a type
-	maxSwitches   = 16      // over more than six kinds of events
-	maxOfAnEvent  = 16      // files that know of a late one
+	maxSwitches   = 6       // over more than six kinds of events
+	maxOfAnEvent  = 8       // files that know of a late one
 	maxOfATool    = 6
 	maxOfAKey     = 8
 	maxOfProvider = 1
