@@ -47,21 +47,48 @@ func PacksOf(b openmanus.Body) []openmanus.Ref {
 // appendRefs appends the refs in the fields of v whose tag "blob" is kind, and in those
 // of the structs in it.
 func appendRefs(refs []openmanus.Ref, v reflect.Value, kind string) []openmanus.Ref {
-	for f, v := range v.Fields() {
-		switch t := f.Type; {
-		case t == reflect.TypeFor[openmanus.Ref]() && f.Tag.Get("blob") == kind:
-			refs = append(refs, openmanus.Ref(v.String()))
-		case t == reflect.TypeFor[[]openmanus.Ref]() && f.Tag.Get("blob") == kind:
-			refs = append(refs, v.Interface().([]openmanus.Ref)...)
-		case t.Kind() == reflect.Struct && f.IsExported():
-			refs = appendRefs(refs, v, kind)
-		case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-			for i := range v.Len() {
-				refs = appendRefs(refs, v.Index(i), kind)
+	for _, i := range refFieldsOf(v.Type()) {
+		switch f := v.Field(i).Interface().(type) {
+		case openmanus.Ref:
+			if v.Type().Field(i).Tag.Get("blob") == kind {
+				refs = append(refs, f)
+			}
+		case []openmanus.Ref:
+			if v.Type().Field(i).Tag.Get("blob") == kind {
+				refs = append(refs, f...)
+			}
+		default:
+			if v.Field(i).Kind() == reflect.Struct {
+				refs = appendRefs(refs, v.Field(i), kind)
+				continue
+			}
+			for n := range v.Field(i).Len() {
+				refs = appendRefs(refs, v.Field(i).Index(n), kind)
 			}
 		}
 	}
 	return refs
+}
+
+var refFieldsByType sync.Map // reflect.Type → []int
+
+// refFieldsOf returns the fields of a struct that have refs: a ref, a struct with such fields,
+// or a list of these.
+func refFieldsOf(t reflect.Type) (fields []int) {
+	if known, ok := refFieldsByType.Load(t); ok {
+		return known.([]int)
+	}
+	for i := range t.NumField() {
+		of := t.Field(i).Type
+		if of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		if of == reflect.TypeFor[openmanus.Ref]() || of.Kind() == reflect.Struct && t.Field(i).IsExported() && len(refFieldsOf(of)) > 0 {
+			fields = append(fields, i)
+		}
+	}
+	refFieldsByType.Store(t, fields)
+	return fields
 }
 
 // unique returns refs, each once, without those that name nothing.

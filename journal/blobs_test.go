@@ -4,13 +4,34 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/journal/journaltest"
 	"github.com/openmanus-go/openmanus/llm"
 )
+
+// Every ref in a field of any body is one of the session, or belongs to the content of a
+// workspace, and not both.
+func TestRefsOfEveryBody(t *testing.T) {
+	packs := []string{"snapped", "rewound"}
+	for _, b := range journaltest.Bodies() {
+		stored, err := journal.Codec{}.Encode(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refs, found := journal.RefsOf(b), journal.PacksOf(b)
+		if slices.Contains(packs, stored.Type) {
+			refs, found = found, refs
+		}
+		if len(found) > 0 || !slices.Equal(refs, stored.Refs()) {
+			t.Errorf("%s names %q and %q, and has %q", stored.Type, refs, found, stored.Refs())
+		}
+	}
+}
 
 // A session reads the blobs that its events name in a field for them, and those
 // of the sessions that delegated to it; not what is only spoken of.
