@@ -453,7 +453,7 @@ func (s *State) mark(seq int64, e ModelSaid) {
 	}
 	for _, n := range s.Inbox {
 		if n.Seq <= e.Re {
-			add(mark{n.Seq, n.person, n.tokens})
+			add(mark{n.Seq, n.Person, n.tokens})
 		}
 	}
 	sent := s.head + s.total + pictures

@@ -564,6 +564,23 @@ const (
 // changed meanwhile.
 const MaxFileChanges = 100
 
+// TurnOf returns the turn of which b is the outcome; ok is false for other bodies.
+func TurnOf(b Body) (turn int, ok bool) {
+	switch b := b.(type) {
+	case ModelSaid:
+		return b.Turn, true
+	case Called:
+		return b.Turn, true
+	case ModelFailed:
+		return b.Turn, true
+	case Stopped:
+		return b.Turn, true
+	case Ended:
+		return b.Turn, true
+	}
+	return 0, false
+}
+
 // CallsOf returns the calls that b makes: those of a reply, or that of a flow. A
 // call through [UseTool] is the one that it stands for.
 func CallsOf(b Body) []llm.Call {

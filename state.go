@@ -93,7 +93,8 @@ type Note struct {
 	Message llm.Message
 	Child   string // the child session that the message reports on, or ""
 
-	person bool // a person wrote it
+	Person bool // a person wrote it
+
 	tokens int
 }
 
@@ -288,7 +289,7 @@ func (s *State) moved(seq int64, e Configured) {
 	text := fmt.Sprintf("(From here on you work in a copy of the workspace, which is in %s. Commands run there and relative "+
 		"paths start there: use it in place of %s, which you cannot change any more.)", e.Workspace, e.CopyOf)
 	note, at := Note{Seq: seq, Message: llm.Say(llm.User, text)}, len(s.Inbox)
-	if i := slices.IndexFunc(s.Inbox, func(n Note) bool { return n.person }); i >= 0 {
+	if i := slices.IndexFunc(s.Inbox, func(n Note) bool { return n.Person }); i >= 0 {
 		note.Seq, at = s.Inbox[i].Seq, i // before the request, which stays what is to be answered
 	}
 	s.Inbox = slices.Insert(s.Inbox, at, note)
@@ -306,7 +307,7 @@ func (s *State) userSaid(seq int64, e UserSaid) {
 	}
 	s.tellMode(seq)
 	parts := append(slices.Clone(e.Note), e.Message.Parts...)
-	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: parts}, person: true})
+	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: parts}, Person: true})
 	s.Requests = append(s.Requests, e.Message.Text())
 	s.learnMessage(seq, e)
 	s.goOn(seq)

@@ -114,20 +114,7 @@ func (h *hub) heard(ev openmanus.Event) {
 		return
 	}
 	h.seq = ev.Seq
-	turn := -1
-	switch b := ev.Body.(type) {
-	case openmanus.ModelSaid:
-		turn = b.Turn
-	case openmanus.Called:
-		turn = b.Turn
-	case openmanus.ModelFailed:
-		turn = b.Turn
-	case openmanus.Stopped:
-		turn = b.Turn
-	case openmanus.Ended:
-		turn = b.Turn
-	}
-	if turn >= h.turn {
+	if turn, ok := openmanus.TurnOf(ev.Body); ok && turn >= h.turn {
 		h.turn, h.typed = turn+1, llm.Reply{}
 	}
 	if call, ok := printsAnew(ev.Body); ok {

@@ -31,7 +31,7 @@ import (
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/internal/surface"
-	"github.com/openmanus-go/openmanus/internal/tui"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -335,6 +335,27 @@ func sessionOf(info journal.SessionInfo) surface.Session {
 	}
 }
 
+// endOf sets how a session stands by its head, which says how it is configured, and its last
+// events. Questions of sessions below are not counted.
+func (s *Source) endOf(ctx context.Context, v *surface.Session, info journal.SessionInfo) error {
+	var end view.Session
+	const head = 2
+	for _, after := range []int64{0, info.Events - quickEvents/10} {
+		for ev, err := range s.Store.Events(ctx, info.ID, after) {
+			if err != nil {
+				return err
+			}
+			end.Apply(ev)
+			if after == 0 && ev.Seq == head {
+				break
+			}
+		}
+	}
+	v.Status, v.Reason, v.Mode = string(end.Status()), string(end.State.Outcome.Reason), end.State.Config.Approve
+	v.Questions = len(end.Questions())
+	return nil
+}
+
 // standingOf returns a session and how it stands. The journal is read if it has
 // events that were not there the last time.
 func (s *Source) standingOf(ctx context.Context, info journal.SessionInfo) (surface.Session, error) {
@@ -344,11 +365,10 @@ func (s *Source) standingOf(ctx context.Context, info journal.SessionInfo) (surf
 	if info.Events > quickEvents && (known == nil || known.events != info.Events) {
 		// The state of so long a session takes seconds and much memory: its end says enough.
 		v := sessionOf(info)
-		err := tui.Standing(&v, s.Store.Events(ctx, info.ID, info.Events-quickEvents/10))
-		known = &standing{info.Events, v}
-		if err != nil {
+		if err := s.endOf(ctx, &v, info); err != nil {
 			return v, err
 		}
+		known = &standing{info.Events, v}
 	}
 	if known == nil || known.events != info.Events {
 		nodes, err := run.Tree(ctx, s.Store, info.ID)

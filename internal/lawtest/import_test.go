@@ -530,6 +530,7 @@ var surfaces = []floor{
 	{pkg: "internal/view", may: map[string]string{
 		module: speaks, module + "/act": "who decided", module + "/llm": models,
 		module + "/internal/gist": "what calls do, in a few words", module + "/internal/clip": "texts are shortened for people",
+		module + "/tools": "the steps of plans",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/sharepage", may: map[string]string{
 		module + "/internal/view": shows,
@@ -665,7 +666,7 @@ var assembly = []floor{
 		module + "/host/summary": "how sessions stand", module + "/internal/surface": "what it is a source for",
 		module + "/internal/ids": "the ids of sessions", module + "/internal/clip": "texts are shortened for people",
 		module + "/agents":            "the commands of a person",
-		module + "/internal/tui":      "how a long session stands, by its end",
+		module + "/internal/view":     "how a long session stands, by its end",
 		module + "/internal/linemode": "what calls do, in a few words", module + "/internal/termtext": "texts on one line",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "host/served", may: map[string]string{

@@ -67,9 +67,7 @@ func Write(ctx context.Context, w io.Writer, s Session) error {
 		}
 		state.Apply(ev)
 		talk.Apply(ev)
-		if _, back := ev.Body.(openmanus.Rewound); back {
-			backs = append(backs, ev)
-		}
+		backs = backs.With(ev)
 	}
 	p.items = slices.DeleteFunc(talk.Items, func(it *view.Item) bool { return backs.Taken(it.Seq) })
 	if len(p.items) == 0 {

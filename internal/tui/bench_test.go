@@ -89,7 +89,7 @@ func benchStream(b *testing.B, width int) {
 		}
 		return evs
 	}
-	said, turn := "", 1
+	said, turn := "", 0
 	var evs feed
 	for n, tok := range tokens {
 		said += tok

@@ -100,22 +100,22 @@ Ctrl-B             the panel beside the conversation`)
 // tellCost shows what the session used: tokens, cost and the share of the model's window.
 // Estimates, and prices that are not known, are named as such.
 func (p *program) tellCost() tea.Cmd {
-	m := p.meter
-	u := m.usage
+	s := p.session
+	u := s.State.Usage
 	text := fmt.Sprintf("%d tokens in (%d cached), %d out", u.Input, u.Cached, u.Output)
 	if u.Estimated > 0 {
 		text += fmt.Sprintf(", of which %d are estimated", u.Estimated)
 	}
-	if m.limits.Tokens > 0 {
-		text += fmt.Sprintf("; the limit is %d", m.limits.Tokens)
+	if n := s.State.Limits.Tokens; n > 0 {
+		text += fmt.Sprintf("; the limit is %d", n)
 	}
 	if cost := p.cost(); cost != "" {
 		text += "\n" + cost
-	} else if m.unpriced > 0 {
+	} else if s.State.Unpriced > 0 {
 		text += "\nthe price of the model is not known"
 	}
-	if m.window > 0 && m.request > 0 {
-		text += fmt.Sprintf("\nthe next request begins with %d tokens, %d%% of the model's window of %d", m.request, m.full(), m.window)
+	if w := s.State.Config.Window.Tokens; w > 0 && s.Request > 0 {
+		text += fmt.Sprintf("\nthe next request begins with %d tokens, %d%% of the model's window of %d", s.Request, s.Full(), w)
 	}
 	return p.notice(false, "%s", text)
 }
@@ -123,11 +123,11 @@ func (p *program) tellCost() tea.Cmd {
 // copyAnswer has the terminal put the last words of the agent on its clipboard (OSC 52).
 // No program learns whether it does.
 func (p *program) copyAnswer() tea.Cmd {
-	if p.meter.answer == "" {
+	if p.session.Answer == "" {
 		return p.notice(true, "/copy: the agent has not said anything yet")
 	}
-	p.addNotice(false, fmt.Sprintf("the terminal was asked to copy the last answer, %s; some ask you first, and some do not do it", clip.Count(len([]rune(p.meter.answer)), "character")))
-	return tea.SetClipboard(clip.Visible(p.meter.answer))
+	p.addNotice(false, fmt.Sprintf("the terminal was asked to copy the last answer, %s; some ask you first, and some do not do it", clip.Count(len([]rune(p.session.Answer)), "character")))
+	return tea.SetClipboard(clip.Visible(p.session.Answer))
 }
 
 func (p *program) searchFor(words string) tea.Cmd {

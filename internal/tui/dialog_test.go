@@ -41,8 +41,12 @@ func askingOf(t *testing.T, asked openmanus.Asked) (*program, *decider) {
 	at := start.Add(100 * time.Second)
 	p.now = func() time.Time { return at }
 	asked.Call = "c1"
-	for _, ev := range stored(0, userSays("m1", "go"), openmanus.ModelSaid{Turn: 1, Re: 1, Stop: llm.ToolUse, Message: llm.Message{Role: llm.Assistant,
-		Parts: llm.Parts{llm.Call{ID: "c1", Name: "bash", Input: `{"command":"rm -r x"}`}}}}, asked) {
+	bodies := []openmanus.Body{userSays("m1", "go"), openmanus.ModelSaid{Turn: 0, Re: 1, Stop: llm.ToolUse, Message: llm.Message{Role: llm.Assistant,
+		Parts: llm.Parts{llm.Call{ID: "c1", Name: "bash", Input: `{"command":"rm -r x"}`}}}}}
+	if asked.Kind != openmanus.AskRuling { // a tool asks while it runs
+		bodies = append(bodies, openmanus.Ruled{Call: "c1", Allow: true, By: openmanus.ByGate}, openmanus.CallStarted{Call: "c1", Attempt: 1})
+	}
+	for _, ev := range stored(0, append(bodies, asked)...) {
 		p.event(ev)
 	}
 	for _, m := range messages(p.asked()) {

@@ -6,7 +6,7 @@
 // not on the screen or near it: the conversation is read from the journal in pages.
 //
 //	events ──► page (blocks) ──► lines at a width ──► frame ──► terminal
-//	       └─► meter (usage, files, plan, questions: what the status line says)
+//	       └─► view.Session (usage, files, plan, questions: what the status line says)
 //
 // The rest of the program is behind a [Source]: sessions of this process, or those of a
 // server (see [Attach]). Commands and answers go through it, and come back as events.

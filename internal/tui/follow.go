@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/view"
 )
 
 const (
@@ -80,17 +81,17 @@ func (f *follower) next() tea.Msg {
 
 // A child is a session below the one on the screen.
 type child struct {
-	meter *meter
-	from  *follower
+	*view.Session
+	from *follower
 }
 
 // A loadedMsg is the end of a session that is to be shown.
 type loadedMsg struct {
-	gen   int
-	info  Session
-	page  *page
-	meter *meter
-	err   error
+	gen     int
+	info    Session
+	page    *page
+	session *view.Session
+	err     error
 }
 
 // A pageMsg is a page that was read because the screen came near to it.
@@ -102,11 +103,11 @@ type pageMsg struct {
 	err   error
 }
 
-// A beforeMsg is the meter of the events before the page that was read first.
+// A beforeMsg has the session before the page that was read first.
 type beforeMsg struct {
-	gen   int
-	meter *meter
-	err   error
+	gen     int
+	session *view.Session
+	err     error
 }
 
 // show shows the end of a session. Earlier parts are read when the person scrolls there;
@@ -121,10 +122,10 @@ func (p *program) show(id string) tea.Cmd {
 			return loadedMsg{gen: gen, err: err}
 		}
 		after := max(0, info.Events-pageEvents)
-		msg := loadedMsg{gen: gen, info: info, page: newPage(after + 1), meter: newMeter(after)}
+		msg := loadedMsg{gen: gen, info: info, page: newPage(after + 1), session: new(view.Session)}
 		msg.err = p.read(ctx, id, after, 0, func(ev openmanus.Event) {
 			msg.page.apply(ev)
-			msg.meter.apply(ev)
+			msg.session.Apply(ev)
 		})
 		return msg
 	})
@@ -143,7 +144,7 @@ func (p *program) leave() {
 	}
 	p.id, p.from, p.broken, p.chosen = "", nil, false, nil
 	p.below = make(map[string]*child)
-	p.meter = newMeter(0)
+	p.session = new(view.Session)
 	p.window.reset(newPage(1))
 }
 
@@ -172,10 +173,10 @@ func (p *program) loaded(msg loadedMsg) tea.Cmd {
 		p.id = ""
 		return p.notice(true, "%v", msg.err)
 	}
-	p.meter, p.broken = msg.meter, msg.info.Status == BrokenOff
+	p.session, p.broken = msg.session, msg.info.Status == BrokenOff
 	p.window.reset(msg.page)
-	if p.meter.title == "" {
-		p.meter.title = msg.info.Title
+	if p.session.Title() == "" {
+		p.session.State.Title = msg.info.Title
 	}
 	f, next := p.follow(p.id, msg.page.Last)
 	p.from = f
@@ -186,9 +187,9 @@ func (p *program) loaded(msg loadedMsg) tea.Cmd {
 	if before := msg.page.First - 1; before > 0 {
 		id, gen := p.id, p.gen
 		cmds = append(cmds, p.do(func(ctx context.Context) tea.Msg {
-			m := newMeter(0)
-			err := p.read(ctx, id, 0, before, m.apply)
-			return beforeMsg{gen, m, err}
+			s := new(view.Session)
+			err := p.read(ctx, id, 0, before, s.Apply)
+			return beforeMsg{gen, s, err}
 		}))
 	}
 	return tea.Batch(cmds...)
@@ -198,18 +199,18 @@ func (p *program) loaded(msg loadedMsg) tea.Cmd {
 // are not followed yet.
 func (p *program) followBelow() tea.Cmd {
 	var cmds []tea.Cmd
-	want := func(ids []string) {
-		for _, id := range ids {
-			if p.below[id] == nil {
+	want := func(of *view.Session) {
+		for _, c := range of.State.OpenChildren() {
+			if id := c.Child; p.below[id] == nil {
 				f, next := p.follow(id, 0)
-				p.below[id] = &child{newMeter(0), f}
+				p.below[id] = &child{new(view.Session), f}
 				cmds = append(cmds, next)
 			}
 		}
 	}
-	want(p.meter.below)
+	want(p.session)
 	for _, c := range p.below {
-		want(c.meter.below)
+		want(c.Session)
 	}
 	return tea.Batch(cmds...)
 }
@@ -220,7 +221,7 @@ func (p *program) events(msg eventsMsg) tea.Cmd {
 	below := p.below[f.id]
 	switch {
 	case f == p.from:
-		was := p.meter.status
+		was := p.session.Status()
 		for _, ev := range msg.events {
 			p.event(ev)
 		}
@@ -234,8 +235,8 @@ func (p *program) events(msg eventsMsg) tea.Cmd {
 			if ev.Seq == 0 {
 				continue // several speak at once: each is shown when it is done
 			}
-			below.meter.apply(ev)
-			p.window.applyBelow(f.id, ev, below.asks())
+			below.Apply(ev)
+			p.window.applyBelow(f.id, ev, len(below.Questions()))
 		}
 		if msg.ended {
 			return nil
@@ -245,23 +246,13 @@ func (p *program) events(msg eventsMsg) tea.Cmd {
 	return nil // of a session that was left
 }
 
-// asks returns how many questions of the session wait.
-func (c *child) asks() (n int) {
-	for _, call := range c.meter.open {
-		if call.asked != nil {
-			n++
-		}
-	}
-	return n
-}
-
 // event adds an event of the session on the screen.
 func (p *program) event(ev openmanus.Event) {
 	p.window.apply(ev)
 	if ev.Seq == 0 {
 		return
 	}
-	p.meter.apply(ev)
+	p.session.Apply(ev)
 	p.broken = false
 	switch b := ev.Body.(type) {
 	case openmanus.UserSaid:
@@ -308,14 +299,14 @@ func (p *program) again(msg retryMsg) tea.Cmd {
 	}
 	p.lost = false
 	p.window.stream.drop()
-	f, next := p.follow(p.id, p.meter.last)
+	f, next := p.follow(p.id, p.session.State.Seq)
 	p.from = f
 	return next
 }
 
 // readMore reads the page that the screen comes near to.
 func (p *program) readMore() tea.Cmd {
-	where := p.window.wants(p.meter)
+	where := p.window.wants(p.session)
 	if where == 0 || p.id == "" {
 		return nil
 	}
@@ -346,7 +337,7 @@ func (p *program) paged(msg pageMsg) tea.Cmd {
 	case !msg.later && msg.page.Last == p.window.first()-1:
 		p.window.before(msg.page)
 	case msg.later && msg.page.First == p.window.last()+1:
-		p.window.after(msg.page, msg.end && msg.page.Last >= p.meter.last)
+		p.window.after(msg.page, msg.end && msg.page.Last >= p.session.State.Seq)
 	}
 	return nil
 }
@@ -357,7 +348,7 @@ func (p *program) jump(seq int64) tea.Cmd {
 		p.window.pinned = true
 		return nil
 	}
-	id, gen, last := p.id, p.gen, p.meter.last
+	id, gen, last := p.id, p.gen, p.session.State.Seq
 	return p.do(func(ctx context.Context) tea.Msg {
 		from := max(1, last-pageEvents+1)
 		if seq > 0 {
@@ -388,9 +379,9 @@ func (p *program) jumped(msg jumpedMsg) tea.Cmd {
 	stream := p.window.stream
 	p.window.reset(msg.page)
 	p.window.stream = stream
-	p.window.atEnd = msg.page.Last >= p.meter.last
+	p.window.atEnd = msg.page.Last >= p.session.State.Seq
 	p.window.pinned = p.window.atEnd && msg.seq == 0
-	for _, b := range p.window.flat(p.meter) {
+	for _, b := range p.window.flat(p.session) {
 		if msg.seq > 0 && b.Seq <= msg.seq {
 			p.window.anchor, p.chosen = b, b
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,11 +209,11 @@ func TestThePanelCountsLines(t *testing.T) {
 		return []openmanus.Body{openmanus.CallDone{Call: id, Files: []openmanus.FileChange{{Path: "a.go", Change: openmanus.FileModified}},
 			Detail: []byte(`{"diff":"--- a/a.go\n+++ b/a.go\n@@ -1,2 +1 @@\n-x\n-y\n+z\n"}`)}}
 	}
-	for _, ev := range stored(0, append(append(edit("c1"), edit("c2")...), openmanus.CallDone{Call: "c3", Files: []openmanus.FileChange{{Path: "new", Change: openmanus.FileCreated}}})...) {
+	bodies := slices.Concat([]openmanus.Body{userSays("m1", "edit")}, edit("c1"), edit("c2"))
+	for _, ev := range stored(0, append(bodies, openmanus.CallDone{Call: "c3", Files: []openmanus.FileChange{{Path: "new", Change: openmanus.FileCreated}}})...) {
 		p.event(ev)
 	}
 	p.panel.sessions = []Session{{ID: "s1", Title: "this one", Status: BrokenOff}, {ID: "s2", Title: "another", Status: BrokenOff}}
-	p.meter.status = openmanus.Running
 	p.layout()
 	if got := shownOf(p); !strings.Contains(got, "◐ this one") || !strings.Contains(got, "× another") {
 		t.Errorf("the session on the screen runs, and it shows\n%s", got)

@@ -135,7 +135,7 @@ func (p *program) unfold() {
 
 // choose chooses the next block that can be unfolded, upwards or downwards.
 func (p *program) choose(step int) {
-	all := p.window.flat(p.meter)
+	all := p.window.flat(p.session)
 	i := index(all, p.chosen)
 	if i < 0 {
 		if i = len(all); step > 0 {
@@ -178,7 +178,7 @@ func (p *program) escape(leaving string) tea.Cmd {
 		return p.quit()
 	}
 	p.leaving, p.escaped = "esc", p.now()
-	if p.meter.working() || len(p.questions()) > 0 {
+	if p.session.Working() || len(p.questions()) > 0 {
 		return p.interrupt()
 	}
 	return nil
@@ -199,7 +199,7 @@ func (p *program) cancel(leaving string) tea.Cmd {
 		return p.quit()
 	}
 	p.leaving, p.escaped = "ctrl+c", p.now()
-	if p.meter.working() {
+	if p.session.Working() {
 		return p.interrupt()
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -18,16 +19,16 @@ func turns(n int) (all []openmanus.Body) {
 	for i := range n {
 		id := fmt.Sprint("c", i)
 		all = append(all, userSays(fmt.Sprint("m", i), fmt.Sprint("request ", i)),
-			openmanus.ModelSaid{Turn: i, Re: int64(4*i + 1), Stop: llm.ToolUse, Message: llm.Message{Parts: llm.Parts{llm.Call{ID: id, Name: "bash", Input: `{"command":"true"}`}}}},
+			openmanus.ModelSaid{Turn: 2 * i, Re: int64(4*i + 1), Stop: llm.ToolUse, Message: llm.Message{Parts: llm.Parts{llm.Call{ID: id, Name: "bash", Input: `{"command":"true"}`}}}},
 			openmanus.CallDone{Call: id, Parts: llm.Parts{llm.Text{Text: "ok"}}},
-			openmanus.ModelSaid{Turn: i, Re: int64(4*i + 3), Stop: llm.End, Message: llm.Message{Parts: llm.Parts{llm.Text{Text: fmt.Sprint("answer ", i)}}}})
+			openmanus.ModelSaid{Turn: 2*i + 1, Re: int64(4*i + 3), Stop: llm.End, Message: llm.Message{Parts: llm.Parts{llm.Text{Text: fmt.Sprint("answer ", i)}}}})
 	}
 	return all
 }
 
 // settle carries out a command and those that follow from it, as Bubble Tea would, until
-// only those are left that wait for events.
-func settle(t *testing.T, p *program, cmd tea.Cmd) {
+// only those are left that wait for events or take long: it returns these.
+func settle(t *testing.T, p *program, cmd tea.Cmd) (left []<-chan tea.Msg) {
 	t.Helper()
 	for queue := []tea.Cmd{cmd}; len(queue) > 0; queue = queue[1:] {
 		if queue[0] == nil {
@@ -44,8 +45,10 @@ func settle(t *testing.T, p *program, cmd tea.Cmd) {
 				queue = append(queue, next)
 			}
 		case <-time.After(50 * time.Millisecond): // it follows the session
+			left = append(left, done)
 		}
 	}
+	return left
 }
 
 func press(t *testing.T, p *program, k tea.KeyPressMsg) {
@@ -63,7 +66,14 @@ func TestLongSession(t *testing.T) {
 	p := newProgram(ctx, Options{Source: src, Session: "s1", Theme: Theme{Name: "none"}})
 	defer func() { p.close(cancel) }()
 	p.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
-	settle(t, p, p.Init())
+	left := settle(t, p, p.Init())
+	late := make(chan tea.Msg, len(left))
+	for _, done := range left {
+		go func() { late <- <-done }()
+	}
+	for len(p.session.State.Requests) < n { // what was before is being read
+		p.Update(<-late)
+	}
 	sees := func(want string) {
 		t.Helper()
 		if got := shownOf(p); !strings.Contains(got, want) {
@@ -92,8 +102,8 @@ func TestLongSession(t *testing.T) {
 	}
 	press(t, p, tea.KeyPressMsg{Code: tea.KeyEnd, Mod: tea.ModCtrl})
 	sees("answer 4999")
-	if m := p.meter; m.model != "" || m.heard == 0 {
-		t.Errorf("the meter was not joined: %+v", m)
+	if got := p.session.Title(); got != "request 0" {
+		t.Errorf("what was before is not joined: the title is %q", got)
 	}
 }
 
@@ -106,11 +116,10 @@ func TestPages(t *testing.T) {
 		p := newProgram(t.Context(), Options{Theme: Theme{Name: "none"}})
 		p.id, p.width, p.height = "s1", 60, 40
 		p.now = func() time.Time { return start.Add(100 * time.Second) }
-		p.meter = newMeter(int64(len(evs) - size))
-		last := newPage(p.meter.last + 1)
-		for _, ev := range evs[p.meter.last:] {
+		last := newPage(int64(len(evs) - size + 1))
+		for _, ev := range evs[len(evs)-size:] {
 			last.apply(ev)
-			p.meter.apply(ev)
+			p.session.Apply(ev)
 		}
 		p.window.reset(last)
 		for first := len(evs) - size; first > 0; {
@@ -122,11 +131,11 @@ func TestPages(t *testing.T) {
 			p.window.before(pg)
 			first = from
 		}
-		before := newMeter(0)
+		before := new(view.Session)
 		for _, ev := range evs[:len(evs)-size] {
-			before.apply(ev)
+			before.Apply(ev)
 		}
-		p.meter.join(before)
+		p.session.Join(before)
 		p.layout()
 		if got := shownOf(p); got != want && size*pagesKept >= len(evs) {
 			t.Errorf("pages of %d:\n%s\nwant:\n%s", size, got, want)

@@ -67,7 +67,7 @@ func TestScreen(t *testing.T) {
 		live          []openmanus.Body
 		want          string
 	}{
-		{"a conversation", 60, 20, stored(0, userSays("m1", "hello\nthere"), modelSays(1, llm.Thinking{Text: "hm\nhm"}, llm.Text{Text: "**Hi**"})), nil, `
+		{"a conversation", 60, 20, stored(0, userSays("m1", "hello\nthere"), modelSays(0, llm.Thinking{Text: "hm\nhm"}, llm.Text{Text: "**Hi**"})), nil, `
 ▌ hello
 ▌ there
 
@@ -76,7 +76,7 @@ func TestScreen(t *testing.T) {
   Hi
 >
 finished`},
-		{"a call that failed", 60, 20, stored(0, userSays("m1", "test"), modelSays(1, bash),
+		{"a call that failed", 60, 20, stored(0, userSays("m1", "test"), modelSays(0, bash),
 			openmanus.CallStarted{Call: "c1", Attempt: 1},
 			openmanus.CallDone{Call: "c1", Parts: llm.Parts{llm.Text{Text: "ok\r50%\r100%\nFAIL \x1b[31mred\x1b[0m"}}, Failed: true, Detail: json.RawMessage(`{"exit_code":1}`)}), nil, `
 ▌ test
@@ -86,7 +86,7 @@ finished`},
   │ FAIL red
 >
 ◐ thinking · 1 min 36 s · Esc interrupts`},
-		{"a diff", 60, 20, stored(0, userSays("m1", "edit"), modelSays(1, llm.Call{ID: "c1", Name: "edit", Input: `{"path":"a\u202e.go"}`}),
+		{"a diff", 60, 20, stored(0, userSays("m1", "edit"), modelSays(0, llm.Call{ID: "c1", Name: "edit", Input: `{"path":"a\u202e.go"}`}),
 			openmanus.CallDone{Call: "c1", Detail: diff}), nil, `
 ▌ edit
 
@@ -96,7 +96,7 @@ finished`},
   │   10 + new 世界
 >
 ◐ thinking · 1 min 37 s · Esc interrupts`},
-		{"what streams", 60, 20, stored(0, userSays("m1", "go"), modelSays(1, bash), openmanus.CallStarted{Call: "c1", Attempt: 1}),
+		{"what streams", 60, 20, stored(0, userSays("m1", "go"), modelSays(0, bash), openmanus.CallStarted{Call: "c1", Attempt: 1}),
 			[]openmanus.Body{openmanus.Output{Call: "c1", Text: "one\ntwo\x1b]0;title\x07"}}, `
 ▌ go
 
@@ -123,7 +123,7 @@ func TestCostAndCopy(t *testing.T) {
 	if cmd := p.command("/copy", ""); cmd != nil {
 		t.Error("there is nothing to copy yet")
 	}
-	said := modelSays(1, llm.Text{Text: "The answer\nis \x1b[31m42."})
+	said := modelSays(0, llm.Text{Text: "The answer\nis \x1b[31m42."})
 	said.Usage = llm.Usage{Input: 39_000, Output: 1_000, Cached: 30_000, Estimated: 7}
 	for _, ev := range stored(0, openmanus.Configured{Window: openmanus.Window{Tokens: 200_000}}, userSays("m1", "hello"), said) {
 		p.event(ev)

@@ -3,13 +3,13 @@ package tui
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
@@ -40,7 +40,8 @@ func (n *panel) refresh(p *program) tea.Cmd {
 
 // any reports whether there is something to show.
 func (n *panel) any(p *program) bool {
-	return len(n.sessions) > 0 || p.meter.plan != nil || len(p.meter.files) > 0
+	files, _ := p.session.State.Files(0)
+	return len(n.sessions) > 0 || p.session.Plan != nil || len(files) > 0
 }
 
 // urgentFirst returns sessions with those that wait for the person first, then those that
@@ -79,12 +80,12 @@ func (n *panel) view(p *program, width, height int) []string {
 			lines = append(lines, fitLine(it, width))
 		}
 	}
-	section("Plan", planLines(t, p.meter.plan, width))
-	section("Changed files", fileLines(t, p.meter, width, max(4, height/3)))
+	section("Plan", planLines(t, p.session.Plan, width))
+	section("Changed files", fileLines(t, p.session, width, max(4, height/3)))
 	var sessions []string
 	for _, s := range n.sessions {
 		if s.ID == p.id { // what is on the screen is newer
-			s.Status, s.Questions = string(p.meter.status), len(p.questions())
+			s.Status, s.Questions = string(p.session.Status()), len(p.questions())
 			if p.broken {
 				s.Status = BrokenOff
 			}
@@ -147,28 +148,28 @@ func planLines(t Theme, plan *tools.Plan, width int) (lines []string) {
 
 // fileLines returns at most n names of files that changed, with the lines that were added
 // and removed.
-func fileLines(t Theme, m *meter, width, n int) (lines []string) {
-	names := slices.Sorted(maps.Keys(m.files))
-	for i, name := range names {
-		if i == n-1 && len(names) > n {
-			return append(lines, t.dim("… "+clip.Count(len(names)-i, "more file")))
+func fileLines(t Theme, s *view.Session, width, n int) (lines []string) {
+	files, _ := s.State.Files(0)
+	for i, f := range files {
+		if i == n-1 && len(files) > n {
+			return append(lines, t.dim("… "+clip.Count(len(files)-i, "more file")))
 		}
 		mark := t.accent("~")
-		switch m.files[name] {
+		switch f.Change {
 		case openmanus.FileCreated:
 			mark = t.good("+")
 		case openmanus.FileDeleted:
 			mark = t.bad("-")
 		}
 		count := ""
-		if n := m.lines[name]; n.Added > 0 {
+		if n := s.Lines[f.Path]; n.Added > 0 {
 			count += t.good(fmt.Sprintf(" +%d", n.Added))
 		}
-		if n := m.lines[name]; n.Removed > 0 {
+		if n := s.Lines[f.Path]; n.Removed > 0 {
 			count += t.bad(fmt.Sprintf(" −%d", n.Removed))
 		}
 		room := max(width-2-columns(count), 8)
-		lines = append(lines, mark+" "+pad(clip.Fit(clip.Visible(clip.OneLine(name)), room), room)+count)
+		lines = append(lines, mark+" "+pad(clip.Fit(clip.Visible(clip.OneLine(f.Path)), room), room)+count)
 	}
 	return lines
 }

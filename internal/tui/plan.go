@@ -15,8 +15,8 @@ import (
 // that the session has ended with one.
 func (p *program) proposed() tea.Cmd {
 	src, ok := p.src.(Planner)
-	id, last := p.id, p.meter.last
-	if !ok || id == "" || p.modeNow() != openmanus.ApprovePlan || p.meter.status != openmanus.Finished || p.comp.planned == last {
+	id, last := p.id, p.session.State.Seq
+	if !ok || id == "" || p.modeNow() != openmanus.ApprovePlan || p.session.Status() != openmanus.Finished || p.comp.planned == last {
 		return nil
 	}
 	p.comp.planned = last

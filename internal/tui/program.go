@@ -32,7 +32,7 @@ type program struct {
 
 	gen     int    // of the session on the screen: messages of others are old
 	id      string // of that session; "": none
-	meter   *meter
+	session *view.Session
 	window  window
 	from    *follower
 	below   map[string]*child
@@ -146,7 +146,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := p.handle(msg)
 	p.layout()
 	more := p.readMore()
-	if p.meter.working() && !p.ticking {
+	if p.session.Working() && !p.ticking {
 		p.ticking = true
 		more = tea.Batch(more, tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} }))
 	}
@@ -183,7 +183,7 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 		return p.again(msg)
 	case beforeMsg:
 		if msg.gen == p.gen && msg.err == nil {
-			p.meter.join(msg.meter)
+			p.session.Join(msg.session)
 			return p.followBelow()
 		}
 	case noticeMsg:
@@ -344,7 +344,7 @@ func (p *program) goOn() tea.Cmd {
 	if cmd := p.asked(); len(p.stack) > 0 || cmd != nil {
 		return cmd
 	}
-	st := p.meter.status
+	st := p.session.Status()
 	if p.id == "" || !p.broken && st != openmanus.Failed && st != openmanus.Halted {
 		return nil
 	}
@@ -372,11 +372,13 @@ func (p *program) interrupt() tea.Cmd {
 // changed notices that the session works no longer, or that it asks.
 func (p *program) changed(was openmanus.Status) tea.Cmd {
 	cmd := p.asked()
-	if now := p.meter.status; was == openmanus.Running && now != was && p.meter.last > 0 {
-		return tea.Batch(cmd, p.panel.refresh(p), p.notify(string(now)+": "+clip.Text(clip.OneLine(p.meter.title), 60)))
+	if now := p.session.Status(); underWay(was) && !underWay(now) && p.session.State.Seq > 0 {
+		return tea.Batch(cmd, p.panel.refresh(p), p.notify(string(now)+": "+clip.Text(clip.OneLine(p.session.Title()), 60)))
 	}
 	return cmd
 }
+
+func underWay(st openmanus.Status) bool { return st == openmanus.Running || st == openmanus.Waiting }
 
 // View implements [tea.Model]. The frame was drawn by layout; View does no work.
 func (p *program) View() tea.View {
@@ -395,13 +397,13 @@ func (p *program) View() tea.View {
 // waits for the person.
 func (p *program) title() string {
 	text := "OpenManus"
-	if t := clip.Text(clip.OneLine(clip.Clean(p.meter.title)), 40); t != "" {
+	if t := clip.Text(clip.OneLine(clip.Clean(p.session.Title())), 40); t != "" {
 		text = t + " — OpenManus"
 	}
 	switch {
 	case len(p.questions()) > 0:
 		return "? " + text
-	case p.meter.working():
+	case p.session.Working():
 		return "◐ " + text
 	}
 	return text

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -21,20 +22,18 @@ type question struct {
 // questions returns what waits for the person in the session on the screen and those
 // below it, the oldest first.
 func (p *program) questions() (all []question) {
-	collect := func(session, path string, m *meter) {
-		for _, c := range m.open {
-			if c.asked != nil && m.status == openmanus.Running {
-				all = append(all, question{session, path, c.Call, *c.asked, c.at})
-			}
+	collect := func(session, path string, s *view.Session) {
+		for _, q := range s.Questions() {
+			all = append(all, question{session, path, q.Of, q.Asked, q.Since})
 		}
 	}
-	collect(p.id, "", p.meter)
+	collect(p.id, "", p.session)
 	for id, below := range p.below {
 		path := id[strings.LastIndexByte(id, '.')+1:]
-		if below.meter.flow != "" {
-			path = below.meter.flow + " " + path
+		if flow, _, _ := strings.Cut(below.State.Opened.Flow, "?"); flow != "" {
+			path = flow + " " + path
 		}
-		collect(id, path, below.meter)
+		collect(id, path, below.Session)
 	}
 	slices.SortFunc(all, func(a, b question) int {
 		if d := a.at.Compare(b.at); d != 0 {

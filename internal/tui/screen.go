@@ -66,7 +66,7 @@ func (p *program) scene() scene {
 }
 
 func (p *program) sceneOf(width, height int) scene {
-	return scene{drawing{p.theme, p.all}, width, height, p.now(), p.meter, p.chosen, width < p.width}
+	return scene{drawing{p.theme, p.all}, width, height, p.now(), p.session, p.chosen, width < p.width}
 }
 
 // height returns how many lines of the conversation are on the screen.
@@ -79,7 +79,7 @@ func (p *program) bottom(width int) (lines []string, at caret) {
 	for _, m := range p.sent {
 		lines = append(lines, t.dim(clip.Fit("▌ "+clip.OneLine(clip.Visible(m.Text))+" (on its way)", width)))
 	}
-	if n := len(p.meter.pending); n > 0 && p.meter.working() && len(p.meter.open)+len(p.meter.below) > 0 {
+	if n := p.session.Unread(); n > 0 && p.session.Working() && (p.session.State.Open() || len(p.session.State.OpenChildren()) > 0) {
 		lines = append(lines, t.dim(clip.Fit("▸ "+clip.Count(n, "message")+" will be read at the next step", width)))
 	}
 	if len(lines) > 2 {
@@ -115,18 +115,18 @@ func (p *program) status(width int) string {
 	if state != "" {
 		left = append(left, state)
 	}
-	model := p.meter.model
+	model := p.session.State.Config.Model
 	if model == "" {
 		model = p.model
 	}
 	var right []string
-	if n := p.meter.usage.Total(); n > 0 {
+	if n := p.session.State.Usage.Total(); n > 0 {
 		right = append(right, short(n)+" tokens")
 	}
 	if cost := p.cost(); cost != "" {
 		right = append(right, cost)
 	}
-	if full := p.meter.full(); full >= shownFull {
+	if full := p.session.Full(); full >= shownFull {
 		right = append(right, fmt.Sprintf("%d%% of its window", full))
 	}
 	if model != "" {
@@ -146,19 +146,10 @@ func (p *program) status(width int) string {
 // shownFull is from which part of the window on, in percent, the status line tells it.
 const shownFull = 10
 
-// full returns how much of the model's window the next request fills, in percent; 0 if
-// that is not known.
-func (m *meter) full() int {
-	if m.window == 0 {
-		return 0
-	}
-	return min(100, 100*m.request/m.window)
-}
-
 // modeNow returns what runs without a question.
 func (p *program) modeNow() string {
-	if p.id != "" && p.meter.mode != "" {
-		return p.meter.mode
+	if mode := p.session.State.Config.Approve; p.id != "" && mode != "" {
+		return mode
 	}
 	return p.mode
 }
@@ -166,16 +157,16 @@ func (p *program) modeNow() string {
 // cost returns the cost of the session, and its limit if there is one. It begins with ≥ if
 // the price of a part is not known, and is "" without a cost.
 func (p *program) cost() string {
-	m := p.meter
-	if m.cost == 0 {
+	s := &p.session.State
+	if s.Cost == 0 {
 		return ""
 	}
-	text := money(m.cost)
-	if m.unpriced > 0 {
+	text := money(s.Cost)
+	if s.Unpriced > 0 {
 		text = "≥ " + text
 	}
-	if m.limits.Money > 0 {
-		text += " of " + money(m.limits.Money)
+	if s.Limits.Money > 0 {
+		text += " of " + money(s.Limits.Money)
 	}
 	return text
 }
@@ -185,7 +176,7 @@ var spinner = []rune("◐◓◑◒")
 // state returns a phrase for the status line: how the session stands, or what the next
 // press of a key does.
 func (p *program) state() string {
-	t, m := p.theme, p.meter
+	t := p.theme
 	switch {
 	case p.leaving == "esc" && p.now().Sub(p.escaped) < twice:
 		return t.ask("Esc again leaves")
@@ -198,11 +189,11 @@ func (p *program) state() string {
 	case len(p.sent) > 0 && p.id == "":
 		return t.accent("starting")
 	}
-	if n := len(p.questions()); n > 0 && !m.working() {
+	if n := len(p.questions()); n > 0 && !p.session.Working() {
 		return t.ask(clip.Count(n, "question") + " for you")
 	}
-	switch m.status {
-	case openmanus.Running:
+	switch p.session.Status() {
+	case openmanus.Running, openmanus.Waiting:
 		what, since := p.doing()
 		spin := spinner[int(p.now().UnixMilli()/tickEvery.Milliseconds())%len(spinner)]
 		text := fmt.Sprintf("%c %s · %s", spin, what, duration(p.now().Sub(since)))
@@ -223,25 +214,20 @@ func (p *program) state() string {
 // doing returns the call that has run longest, or the number of calls if there are
 // several, and the time at which that began.
 func (p *program) doing() (what string, since time.Time) {
-	m := p.meter
-	since = m.since
-	n := 0
-	for _, c := range m.open {
-		if c.begun.IsZero() {
-			continue
+	since = p.session.State.Updated
+	calls, begun := p.session.Running()
+	for i, c := range calls {
+		if i == 0 || begun[i].Before(since) {
+			what, since = clip.Text(clip.OneLine(clip.Visible(c.Name)), 30), begun[i]
 		}
-		if n == 0 || c.begun.Before(since) {
-			what, since = clip.Text(clip.OneLine(clip.Visible(c.Name)), 30), c.begun
-		}
-		n++
 	}
-	switch {
-	case n > 1:
-		return clip.Count(n, "call"), since
-	case n == 1:
+	switch below := len(p.session.State.OpenChildren()); {
+	case len(calls) > 1:
+		return clip.Count(len(calls), "call"), since
+	case len(calls) == 1:
 		return what, since
-	case len(m.below) > 0:
-		return clip.Count(len(m.below), "agent"), since
+	case below > 0:
+		return clip.Count(below, "agent"), since
 	}
 	if strings.TrimSpace(p.window.stream.reply.text) != "" {
 		return "writing", since
@@ -253,7 +239,7 @@ func (p *program) doing() (what string, since time.Time) {
 // composer belong to none.
 func (p *program) blockAt(y int) *block {
 	s := p.scene()
-	all := p.window.flat(p.meter)
+	all := p.window.flat(p.session)
 	row := s.height
 	at := len(all) - 1
 	if !p.window.pinned {

@@ -62,8 +62,11 @@ func (s *stream) apply(b openmanus.Body) {
 
 // stored drops the provisional text that a stored event replaces.
 func (s *stream) stored(b openmanus.Body) {
+	if _, ends := openmanus.TurnOf(b); ends {
+		s.drop()
+	}
 	switch b := b.(type) {
-	case openmanus.ModelSaid, openmanus.ModelFailed, openmanus.Stopped, openmanus.Ended, openmanus.Interrupted:
+	case openmanus.Interrupted:
 		s.drop()
 	case openmanus.CallStarted:
 		delete(s.ends, b.Call)

@@ -123,10 +123,10 @@ func (w *window) after(p *page, end bool) {
 
 // flat returns the blocks of all pages in memory, in order, without those that a rewind
 // has taken back.
-func (w *window) flat(m *meter) (all []*block) {
+func (w *window) flat(s *view.Session) (all []*block) {
 	for _, p := range w.pages {
 		for _, b := range p.blocks {
-			if len(m.backs) == 0 || !m.backs.Taken(b.Seq) {
+			if len(s.Backs) == 0 || !s.Backs.Taken(b.Seq) {
 				all = append(all, b)
 			}
 		}
@@ -139,7 +139,7 @@ type scene struct {
 	how           drawing
 	width, height int
 	now           time.Time
-	meter         *meter
+	session       *view.Session
 	chosen        *block // the one that the person has chosen; nil: none
 	beside        bool   // there is a panel beside it
 }
@@ -194,7 +194,7 @@ func index(all []*block, b *block) int {
 // draw returns the lines on the screen, at most height. It draws from the bottom up, and
 // only the blocks that are visible.
 func (w *window) draw(s scene) []string {
-	all := w.flat(s.meter)
+	all := w.flat(s.session)
 	var parts [][]string
 	n, from := 0, len(all)-1
 	take := func(lines []string) {
@@ -248,7 +248,7 @@ func (w *window) forget() {
 // scroll moves the screen up by n lines, or down if n is negative. At the end of the
 // session the screen follows new lines again.
 func (w *window) scroll(n int, s scene) {
-	all := w.flat(s.meter)
+	all := w.flat(s.session)
 	if len(all) == 0 {
 		return
 	}
@@ -304,11 +304,11 @@ func (w *window) scrollBack(all []*block, s scene, n int) {
 
 // wants returns which events are to be read because the screen comes near to them: those
 // before the first page (-1) or after the last one (1), or none (0).
-func (w *window) wants(m *meter) int {
+func (w *window) wants(s *view.Session) int {
 	if len(w.pages) == 0 || w.reading {
 		return 0
 	}
-	all := w.flat(m)
+	all := w.flat(s)
 	const near = 40 // blocks
 	if i := index(all, w.top); w.first() > 1 && i < near {
 		return -1

@@ -29,7 +29,8 @@ const (
 // items of calls and of sessions below; Rev grows with each change.
 type Item struct {
 	Kind  Kind
-	Seq   int64 // the event that began it
+	Seq   int64          // the event that began it
+	Of    openmanus.Body // that event
 	Rev   int
 	Text  string    // of all but calls and agents
 	By    string    // of an answer: the model, if it is another one than before
@@ -69,7 +70,27 @@ type CallNote struct {
 	By    string    // who allowed or denied it
 	Text  string    // the question, the answer, the reason, the arguments, or the result
 	Parts llm.Parts // of a late result
+	Of    openmanus.Body
 }
+
+// A Change is what an event does to an item.
+type Change struct {
+	*Item
+	What What
+}
+
+// What is a kind of [Change].
+type What int
+
+// The kinds of changes.
+const (
+	Added     What = iota // the item is new
+	Noted                 // the last of its Call.Notes is
+	Started               // its call runs
+	Done                  // its call has ended
+	Delegated             // it has a session below
+	Reported              // that has ended
+)
 
 // A Below is a session below another one, as its parent shows it.
 type Below struct {

@@ -19,33 +19,36 @@ type Page struct {
 	Loose []openmanus.Event
 	Model string // the last one that answered
 
+	answer  string // the last one
+	changes []Change
 	byCall  map[string]*Item
 	byChild map[string]*Item
 }
 
-// NewPage returns an empty page whose first event is first.
+// NewPage returns an empty page whose first event is first. If that is 0, there is no page
+// before: what happens to a call that the page does not know is an item of its own.
 func NewPage(first int64) *Page {
 	return &Page{First: first, Last: first - 1, byCall: make(map[string]*Item), byChild: make(map[string]*Item)}
 }
 
 // add appends an item.
 func (p *Page) add(it *Item) *Item {
-	p.Items = append(p.Items, it)
+	p.Items, p.changes = append(p.Items, it), append(p.changes, Change{it, Added})
 	return it
 }
 
-// Apply adds a stored event, which follows the last one.
-func (p *Page) Apply(ev openmanus.Event) {
-	p.Last = ev.Seq
+// Apply adds a stored event, which follows the last one, and returns what it changed.
+func (p *Page) Apply(ev openmanus.Event) []Change {
+	p.Last, p.changes = ev.Seq, nil
 	switch b := ev.Body.(type) {
 	case openmanus.UserSaid:
-		p.add(&Item{Kind: Said, Seq: ev.Seq, Text: b.Message.Text(), Parts: b.Message.Parts})
+		p.add(&Item{Kind: Said, Seq: ev.Seq, Of: b, Text: b.Message.Text(), Parts: b.Message.Parts})
 	case openmanus.ModelSaid:
 		p.replied(ev.Seq, b)
 	case openmanus.Interrupted:
-		p.answered(ev.Seq, b.Said)
+		p.answered(ev, b.Said)
 	case openmanus.Ended:
-		p.answered(ev.Seq, b.Text)
+		p.answered(ev, b.Text)
 	case openmanus.ChildOpened:
 		p.opened(ev, b)
 	}
@@ -54,31 +57,24 @@ func (p *Page) Apply(ev openmanus.Event) {
 		if bad {
 			kind = Problem
 		}
-		p.add(&Item{Kind: kind, Seq: ev.Seq, Text: text})
+		p.add(&Item{Kind: kind, Seq: ev.Seq, Of: ev.Body, Text: text})
 	}
 	for _, call := range openmanus.CallsOf(ev.Body) {
-		p.byCall[call.ID] = p.add(&Item{Kind: Called, Seq: ev.Seq, Call: &Call{Call: call}})
+		p.byCall[call.ID] = p.add(&Item{Kind: Called, Seq: ev.Seq, Of: ev.Body, Call: &Call{Call: call}})
 	}
 	if !p.ApplyToCall(ev) {
 		p.Loose = append(p.Loose, ev)
 	}
+	return p.changes
 }
 
 // answered adds words of the agent that are not in a reply, unless they are those of the
 // last one.
-func (p *Page) answered(seq int64, text string) {
-	if strings.TrimSpace(text) == "" {
-		return
+func (p *Page) answered(ev openmanus.Event, text string) {
+	if text = strings.TrimSpace(text); text != "" && text != p.answer {
+		p.answer = text
+		p.add(&Item{Kind: Answered, Seq: ev.Seq, Of: ev.Body, Text: text})
 	}
-	for i := len(p.Items) - 1; i >= 0; i-- {
-		if it := p.Items[i]; it.Kind == Answered {
-			if strings.TrimSpace(it.Text) == strings.TrimSpace(text) {
-				return
-			}
-			break
-		}
-	}
-	p.add(&Item{Kind: Answered, Seq: seq, Text: text})
 }
 
 // replied adds a reply: its thinking, its text, and a note if it is not whole. The model is
@@ -86,7 +82,7 @@ func (p *Page) answered(seq int64, text string) {
 func (p *Page) replied(seq int64, b openmanus.ModelSaid) {
 	for _, part := range b.Message.Parts {
 		if r, ok := part.(llm.Thinking); ok && strings.TrimSpace(r.Text) != "" {
-			p.add(&Item{Kind: Thought, Seq: seq, Text: r.Text})
+			p.add(&Item{Kind: Thought, Seq: seq, Of: b, Text: r.Text})
 		}
 	}
 	text := b.Message.Text()
@@ -95,7 +91,8 @@ func (p *Page) replied(seq int64, b openmanus.ModelSaid) {
 		if b.By != p.Model && p.Model != "" {
 			by = b.By
 		}
-		p.add(&Item{Kind: Answered, Seq: seq, Text: text, By: by, Parts: b.Message.Parts})
+		p.answer = strings.TrimSpace(text)
+		p.add(&Item{Kind: Answered, Seq: seq, Of: b, Text: text, By: by, Parts: b.Message.Parts})
 	}
 	p.Model = b.By
 }
@@ -105,11 +102,23 @@ func (p *Page) replied(seq int64, b openmanus.ModelSaid) {
 func (p *Page) opened(ev openmanus.Event, b openmanus.ChildOpened) {
 	at := p.byCall[b.Call]
 	if at == nil {
-		at = p.add(&Item{Kind: Agent, Seq: ev.Seq})
+		at = p.add(&Item{Kind: Agent, Seq: ev.Seq, Of: b})
 	}
 	at.Below, at.Begun = &Below{ID: b.Child, Label: cmp.Or(b.Label, b.Child[strings.LastIndexByte(b.Child, '.')+1:])}, ev.Time
 	at.Rev++
+	p.changes = append(p.changes, Change{at, Delegated})
 	p.byChild[b.Child] = at
+}
+
+// Forget drops what the page shows, for a surface that shows it once: what comes later is an
+// item of its own, or a change of a call that has not ended.
+func (p *Page) Forget() {
+	for _, c := range p.changes {
+		if c.What == Done {
+			p.byCall[c.Call.ID] = &Item{Kind: Called, Seq: c.Seq, Call: &Call{Call: llm.Call{ID: c.Call.ID, Name: c.Call.Name}}}
+		}
+	}
+	p.Items, p.Loose, p.changes = nil, nil, nil
 }
 
 // Child returns the item that shows a session below, or nil.
@@ -122,13 +131,20 @@ func (p *Page) ApplyToCall(ev openmanus.Event) bool {
 	at, about := (*Item)(nil), true
 	switch b := ev.Body.(type) {
 	case openmanus.ChildDone:
-		at = p.byChild[b.Child]
+		if at = p.byChild[b.Child]; at == nil && p.First == 0 {
+			at = &Item{Kind: Agent, Seq: ev.Seq, Below: &Below{ID: b.Child}}
+		}
 	default:
 		id := aboutCall(b)
-		at, about = p.byCall[id], id != ""
+		if at, about = p.byCall[id], id != ""; at == nil && about && p.First == 0 {
+			at = &Item{Kind: Called, Seq: ev.Seq, Call: &Call{Call: llm.Call{ID: id}}}
+			p.byCall[id] = at
+		}
 	}
 	if at != nil {
-		at.apply(ev)
+		if what, new := at.apply(ev); new {
+			p.changes = append(p.changes, Change{at, what})
+		}
 		at.Rev++
 	}
 	return at != nil || !about
@@ -154,46 +170,47 @@ func aboutCall(b openmanus.Body) string {
 }
 
 // apply changes an item by an event about its call, or its session below. Arguments that a
-// person or a hook changed replace the model's.
-func (it *Item) apply(ev openmanus.Event) {
+// person or a hook changed replace the model's. It returns what people see of that, if they
+// do: that the gate allowed a call is no news.
+func (it *Item) apply(ev openmanus.Event) (what What, seen bool) {
 	if b, ok := ev.Body.(openmanus.ChildDone); ok {
 		it.childDone(ev, b)
-		return
+		return Reported, true
 	}
 	c := it.Call
 	c.Asks = false
+	note := CallNote{Of: ev.Body}
 	switch b := ev.Body.(type) {
 	case openmanus.Asked:
 		c.Asks = true
-		c.Notes = append(c.Notes, CallNote{Kind: Asked, Text: b.Question})
+		note.Kind, note.Text = Asked, b.Question
 	case openmanus.Answered:
-		c.Notes = append(c.Notes, CallNote{Kind: Reply, By: b.By, Text: cmp.Or(b.Text, string(b.Data))})
+		note.Kind, note.By, note.Text = Reply, b.By, cmp.Or(b.Text, string(b.Data))
 	case openmanus.Ruled:
-		c.ruled(b)
+		c.Input = cmp.Or(b.Input, c.Input)
+		note.By = b.By
+		switch {
+		case !b.Allow:
+			note.Kind, note.Text = Denied, b.Reason
+		case b.By == openmanus.ByGate:
+			return 0, false
+		case b.Input != "":
+			note.Kind, note.Text = Changed, b.Input
+		default:
+			note.Kind = Allowed
+		}
 	case openmanus.CallStarted:
 		it.Begun = ev.Time
+		return Started, true
 	case openmanus.CallDone:
 		e := gist.End(b)
 		c.Done, c.End, it.Ended = &b, &e, ev.Time
+		return Done, true
 	case openmanus.CallLate:
-		c.Notes = append(c.Notes, CallNote{Kind: Late, Text: b.Parts.Text(), Parts: b.Parts})
+		note.Kind, note.Text, note.Parts = Late, b.Parts.Text(), b.Parts
 	}
-}
-
-// ruled notes a ruling. That the gate allowed a call is no news.
-func (c *Call) ruled(b openmanus.Ruled) {
-	if b.Input != "" {
-		c.Input = b.Input
-	}
-	switch {
-	case !b.Allow:
-		c.Notes = append(c.Notes, CallNote{Kind: Denied, By: b.By, Text: b.Reason})
-	case b.By == openmanus.ByGate:
-	case b.Input != "":
-		c.Notes = append(c.Notes, CallNote{Kind: Changed, By: b.By, Text: b.Input})
-	default:
-		c.Notes = append(c.Notes, CallNote{Kind: Allowed, By: b.By})
-	}
+	c.Notes = append(c.Notes, note)
+	return Noted, true
 }
 
 // childDone notes how a session below ended.
@@ -230,6 +247,14 @@ func (p *Page) ApplyBelow(child string, ev openmanus.Event) {
 
 // Backs are the events of a session by which it went back, in their order.
 type Backs []openmanus.Event
+
+// With returns all, and an event if the session goes back by it.
+func (all Backs) With(ev openmanus.Event) Backs {
+	if _, back := ev.Body.(openmanus.Rewound); back {
+		return append(all, ev)
+	}
+	return all
+}
 
 // Taken reports whether the event seq has been taken back: the conversation after going
 // back is the one that there was after the event gone back to, and what follows.

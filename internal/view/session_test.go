@@ -1,0 +1,69 @@
+package view
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// standing is what people are told of a session, of its State as a driver has it.
+func standing(s *openmanus.State) string {
+	text := fmt.Sprint(s.Seq, s.Status(), s.Outcome, s.Usage, s.Cost, s.Unpriced, s.Title, s.Limits, s.Config.Model, s.Config.Approve, s.Requests, s.Answer)
+	for _, c := range s.Pending() {
+		text += " ? " + c.ID + c.Question().Question
+	}
+	for _, c := range s.OpenChildren() {
+		text += " below " + c.Child
+	}
+	own, others := s.Files(0)
+	return fmt.Sprint(text, own, others)
+}
+
+// What people are told of a session is what the driver of the session knows, after every
+// event. Who begins in the middle is told the same in the end, and nothing else before.
+func TestSessionStandsAsItsState(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "lawtest", "testdata", "journals", "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := journal.ReadExport(t.Context(), f)
+		f.Close()
+		if err != nil {
+			t.Fatal(file, err)
+		}
+		var state openmanus.State
+		var all Session
+		for _, ev := range x.Events {
+			state.Apply(ev)
+			all.Apply(ev)
+			if got, want := standing(&all.State), standing(&state); got != want {
+				t.Fatalf("%s: people are told\n%s\nand it is\n%s", file, got, want)
+			}
+		}
+		for first := 1; first < len(x.Events); first++ {
+			var before, end Session
+			for _, ev := range x.Events[:first] {
+				before.Apply(ev)
+			}
+			for _, ev := range x.Events[first:] {
+				end.Apply(ev)
+			}
+			if st := end.Status(); st != "" && st != state.Status() {
+				t.Errorf("%s: from event %d on it looks %s, and is %s", file, first+1, st, state.Status())
+			}
+			end.Join(&before)
+			if got, want := standing(&end.State), standing(&state); got != want {
+				t.Errorf("%s: joined at event %d, people are told\n%s\nand it is\n%s", file, first, got, want)
+			}
+		}
+	}
+}
