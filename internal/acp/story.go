@@ -32,9 +32,10 @@ type node struct {
 	dir    string // where it works
 	window int
 	tools  map[string]openmanus.ToolSpec
-	calls  map[string]llm.Call // that have no result, by id
-	prints map[string]printed  // what they printed last, by id
-	order  []string            // the ids of calls
+	page   *view.Page            // what its events show
+	calls  map[string]*view.Item // that have no result, by id
+	prints map[string]printed    // what they printed last, by id
+	order  []string              // the ids of calls
 
 	children []string // the sessions that it opened
 
@@ -44,7 +45,6 @@ type node struct {
 	skip  int              // the parts of it before this one were sent
 	parts map[int]streamed // of that reply, by index
 	sofar strings.Builder  // its text
-	last  string           // the last text of the agent
 	cost  openmanus.Money
 	begun bool // the first Configured was there
 }
@@ -96,7 +96,7 @@ func (s *Story) at(session string) *node {
 	}
 	n := s.nodes[session]
 	if n == nil {
-		n = &node{tools: make(map[string]openmanus.ToolSpec), calls: make(map[string]llm.Call), prints: make(map[string]printed), parts: make(map[int]streamed)}
+		n = &node{tools: make(map[string]openmanus.ToolSpec), page: view.NewPage(0), calls: make(map[string]*view.Item), prints: make(map[string]printed), parts: make(map[int]streamed)}
 		s.nodes[session] = n
 	}
 	return n
@@ -149,129 +149,188 @@ func (s *Story) SoFar() string {
 	return ""
 }
 
-// next returns the updates for an event of a session. It reports only the calls of child
+// next returns the updates for an event of a session: those for the pieces of a reply and
+// for settings, and those for the items that it changes. It reports only the calls of child
 // sessions, which are known from the events of their parents. An empty update is none.
 func (s *Story) next(session string, ev openmanus.Event) []update {
 	n := s.at(session)
-	switch b := ev.Body.(type) {
-	case openmanus.Configured:
-		n.configured(b)
-		if !n.begun || n.below {
-			n.begun = true
-			return nil
-		}
-		return []update{{SessionUpdate: "config_option_update"}}
-	case openmanus.ModeSet:
-		if n.below {
-			return nil
-		}
-		return []update{{SessionUpdate: "current_mode_update", CurrentModeID: b.Mode}, {SessionUpdate: "config_option_update"}}
+	s.learn(n, ev.Body)
+	changes := n.page.Apply(ev)
+	defer n.page.Forget()
+	turn, ends := openmanus.TurnOf(ev.Body)
+	if ends && turn != n.turn {
+		n.newTurn(turn)
+	}
+	ups := s.streams(session, n, ev.Body)
+	if !n.below {
+		ups = append(ups, n.settings(ev)...)
+	}
+	for _, c := range changes {
+		ups = append(ups, s.show(session, n, c)...)
+	}
+	if ends {
+		n.newTurn(turn + 1)
+	}
+	if b, ok := ev.Body.(openmanus.ModelSaid); ok {
+		ups = append(ups, n.used(b)...)
+	}
+	return ups
+}
+
+// streams returns the updates for what streams, and for what is stored in place of it.
+func (s *Story) streams(session string, n *node, b openmanus.Body) (ups []update) {
+	switch b := b.(type) {
 	case openmanus.Typing:
 		return n.typing(b)
-	case openmanus.ModelSaid:
-		return s.said(session, n, b)
-	case openmanus.Called:
-		n.newTurn(b.Turn + 1)
-		return s.begin(session, n, openmanus.CallsOf(b))
-	case openmanus.CallStarted:
-		if _, ok := n.calls[b.Call]; ok {
-			return []update{{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Status: "in_progress"}}
-		}
 	case openmanus.Output:
-		if _, ok := n.calls[b.Call]; ok && b.Text != "" {
+		if n.calls[b.Call] != nil && b.Text != "" {
 			p := n.prints[b.Call].add(b)
 			n.prints[b.Call] = p
 			return []update{{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Content: []toolContent{textContent(p.shown())}}}
 		}
-	case openmanus.Ruled:
-		if c, ok := n.calls[b.Call]; ok && !b.Allow {
-			n.forget(b.Call)
-			return []update{{
-				SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Title: n.title(c, gist.Never), Status: "failed",
-				Content: []toolContent{textContent(clip.Clean(cmp.Or(b.Reason, "it was not allowed")))},
-			}}
+	case openmanus.ModelSaid:
+		for i, p := range b.Message.Parts {
+			if kind, text := chunkOf(p); kind != "" {
+				ups = append(ups, slot(n.rest(i, text, kind)))
+			}
 		}
-	case openmanus.Asked:
-		if c, ok := n.calls[b.Call]; ok && b.Kind != openmanus.AskRuling {
-			text := n.prefix() + cmp.Or(clip.Clean(b.Question), n.title(c, gist.Waiting))
-			id := "q" + s.callID(session, b.Call) + "." + strconv.Itoa(b.N)
-			return []update{{SessionUpdate: "agent_message_chunk", MessageID: id, Content: &content{Type: "text", Text: text}}}
-		}
-	case openmanus.Answered:
-		text := cmp.Or(b.Text, string(b.Data))
-		return []update{{SessionUpdate: "user_message_chunk", MessageID: s.answerID(session, b.Call, b.N), Content: &content{Type: "text", Text: text}}}
-	case openmanus.CallDone:
-		return s.done(session, n, b)
-	case openmanus.ChildOpened:
-		child := s.at(b.Child)
-		if child == n || child.below {
-			return nil
-		}
-		n.children = append(n.children, b.Child)
-		child.below, child.above, child.name = true, n.path(), clip.OneLine(clip.Clean(b.Label))
-	case openmanus.Opened:
-		n.name = cmp.Or(n.name, b.Flow)
-	case openmanus.ChildDone:
-		n.cost += b.Cost
-		return s.childDone(session, n, b)
 	case openmanus.Interrupted:
-		ups := []update{slot(n.interrupted(b.Said))}
+		ups = append(ups, slot(n.interrupted(b.Said)))
 		n.newTurn(n.turn + 1)
 		return append(ups, s.giveUp(session, n)...)
 	}
-	if n.below {
-		return nil
-	}
-	return n.toldOnTop(ev)
+	return ups
 }
 
-// toldOnTop returns the updates for events that are reported for the session itself
-// only.
-func (n *node) toldOnTop(ev openmanus.Event) []update {
+// settings returns the updates for what the protocol has words of its own for.
+func (n *node) settings(ev openmanus.Event) []update {
 	switch b := ev.Body.(type) {
+	case openmanus.Configured:
+		if n.begun {
+			return []update{{SessionUpdate: "config_option_update"}}
+		}
+		n.begun = true
+	case openmanus.ModeSet:
+		return []update{{SessionUpdate: "current_mode_update", CurrentModeID: b.Mode}, {SessionUpdate: "config_option_update"}}
+	case openmanus.Titled:
+		return []update{{SessionUpdate: "session_info_update", Title: clip.OneLine(clip.Clean(b.Title)), UpdatedAt: ev.Time.UTC().Format("2006-01-02T15:04:05Z")}}
+	}
+	return nil
+}
+
+// learn takes from an event what later updates need.
+func (s *Story) learn(n *node, b openmanus.Body) {
+	switch b := b.(type) {
+	case openmanus.Opened:
+		n.name = cmp.Or(n.name, b.Flow)
+	case openmanus.Configured:
+		n.dir, n.window = b.Workspace, b.Window.Tokens
+		clear(n.tools)
+		for _, t := range b.Tools {
+			n.tools[t.Name] = t
+		}
+	case openmanus.ChildOpened:
+		if child := s.at(b.Child); child != n && !child.below {
+			n.children = append(n.children, b.Child)
+			child.below, child.above, child.name = true, n.path(), clip.OneLine(clip.Clean(b.Label))
+		}
+	case openmanus.ModelSaid:
+		n.cost += b.Cost
+	case openmanus.ChildDone:
+		n.cost += b.Cost
+	}
+}
+
+// show returns the updates for a change of an item.
+func (s *Story) show(session string, n *node, c view.Change) []update {
+	it := c.Item
+	switch c.What {
+	case view.Added:
+		if it.Kind == view.Called {
+			return s.begin(session, n, it)
+		}
+		return n.told(it)
+	case view.Noted:
+		return s.noted(session, n, it)
+	case view.Started:
+		if n.calls[it.Call.ID] != nil {
+			return []update{{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, it.Call.ID), Status: "in_progress"}}
+		}
+	case view.Done:
+		return s.done(session, n, it.Call, *it.Call.Done)
+	case view.Reported:
+		return s.childDone(session, n, it)
+	}
+	return nil
+}
+
+// noted returns the updates for the last note about a call.
+func (s *Story) noted(session string, n *node, it *view.Item) []update {
+	c, note := it.Call, it.Call.Notes[len(it.Call.Notes)-1]
+	open := n.calls[c.ID] != nil
+	switch of := note.Of.(type) {
+	case openmanus.Asked:
+		if open && of.Kind != openmanus.AskRuling {
+			id := "q" + s.callID(session, c.ID) + "." + strconv.Itoa(of.N)
+			return say(id, n.prefix()+cmp.Or(clip.Clean(note.Text), n.title(c.Call, gist.Waiting)))
+		}
+	case openmanus.Answered:
+		return []update{{SessionUpdate: "user_message_chunk", MessageID: s.answerID(session, c.ID, of.N), Content: &content{Type: "text", Text: note.Text}}}
+	case openmanus.CallLate:
+		return say("l"+s.callID(session, c.ID), "("+n.title(c.Call, gist.Done)+": "+clip.Clean(note.Words())+")")
+	}
+	if note.Kind == view.Denied && open {
+		n.forget(c.ID)
+		return []update{{
+			SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, c.ID), Title: n.title(c.Call, gist.Never), Status: "failed",
+			Content: []toolContent{textContent(clip.Clean(cmp.Or(note.Text, "it was not allowed")))},
+		}}
+	}
+	return nil
+}
+
+// say returns a text as a message of the agent.
+func say(id, text string) []update {
+	return []update{{SessionUpdate: "agent_message_chunk", MessageID: id, Content: &content{Type: "text", Text: text}}}
+}
+
+// told returns the updates for a message, or for what the program says in place of a reply
+// or beside it. Only those of the session itself are told, once.
+func (n *node) told(it *view.Item) (ups []update) {
+	text := view.Sentence(clip.Clean(it.Text))
+	if n.below || it.Kind == view.Agent {
+		return nil
+	}
+	switch b := it.Of.(type) {
 	case openmanus.UserSaid:
-		var ups []update
 		for _, p := range b.Message.Parts {
 			if c := contentOf(p); c != nil {
 				ups = append(ups, update{SessionUpdate: "user_message_chunk", MessageID: userID(b.ID), Content: c})
 			}
 		}
 		return ups
-	case openmanus.Titled:
-		return []update{{SessionUpdate: "session_info_update", Title: clip.OneLine(clip.Clean(b.Title)), UpdatedAt: ev.Time.UTC().Format("2006-01-02T15:04:05Z")}}
-	case openmanus.ModelFailed:
-		return n.remark(b.Turn, sentence(b))
-	case openmanus.Stopped:
-		return n.remark(b.Turn, cmp.Or(sentence(b), "Interrupted"))
+	case openmanus.Configured, openmanus.ModeSet, openmanus.Interrupted:
+		return nil // see settings and streams
 	case openmanus.Ended:
-		switch text := clip.Clean(b.Text); {
-		case b.Status == openmanus.Failed:
-			return n.remark(b.Turn, "Failed: "+cmp.Or(b.Error, text, string(b.Reason)))
-		case text != "" && text != n.last:
-			return n.remark(b.Turn, text)
-		}
-		n.newTurn(b.Turn + 1)
-	default:
-		if text := sentence(b); text != "" {
-			return []update{{SessionUpdate: "agent_message_chunk", MessageID: "n" + strconv.FormatInt(ev.Seq, 10), Content: &content{Type: "text", Text: "(" + text + ".)"}}}
+		switch failure := cmp.Or(b.Error, string(b.Reason)); {
+		case b.Status != openmanus.Failed:
+			text = clip.Clean(it.Text)
+		case it.Kind == view.Answered && failure != "":
+			return nil // that is told
+		default:
+			text = "Failed: " + clip.Clean(it.Text)
 		}
 	}
-	return nil
-}
-
-// sentence returns the note about an event, or "".
-func sentence(b openmanus.Body) string {
-	text, _ := view.Note(b)
-	return view.Sentence(clip.Clean(text))
-}
-
-// configured takes what requests are built from.
-func (n *node) configured(c openmanus.Configured) {
-	n.dir, n.window = c.Workspace, c.Window.Tokens
-	clear(n.tools)
-	for _, t := range c.Tools {
-		n.tools[t.Name] = t
+	turn, ends := openmanus.TurnOf(it.Of)
+	_, reply := it.Of.(openmanus.ModelSaid)
+	switch {
+	case reply && it.Kind != view.Problem:
+		return nil // see streams
+	case ends && !reply:
+		n.newTurn(turn)
+		return say(n.messageID(0)+"!", text)
 	}
+	return say("n"+strconv.FormatInt(it.Seq, 10), "("+text+".)")
 }
 
 // newTurn begins the next reply.
@@ -288,14 +347,6 @@ func (n *node) messageID(part int) string {
 		id += "." + strconv.Itoa(n.try)
 	}
 	return id
-}
-
-// remark returns a text of this program as one of the agent, in place of a reply.
-func (n *node) remark(turn int, text string) []update {
-	n.newTurn(turn)
-	u := update{SessionUpdate: "agent_message_chunk", MessageID: n.messageID(0) + "!", Content: &content{Type: "text", Text: clip.Clean(text)}}
-	n.newTurn(turn + 1)
-	return []update{u}
 }
 
 // typing returns the next pieces of a reply. After a reset, it sends only the part that
@@ -436,44 +487,27 @@ func (n *node) interrupted(said string) []update {
 	return []update{{SessionUpdate: "agent_message_chunk", MessageID: n.messageID(last), Content: &content{Type: "text", Text: text}}}
 }
 
-// said returns the rest of a reply, its calls, and the usage so far. The events of the
-// reply's deltas may or may not have come before.
-func (s *Story) said(session string, n *node, b openmanus.ModelSaid) (ups []update) {
-	if b.Turn != n.turn {
-		n.newTurn(b.Turn)
-	}
-	for i, p := range b.Message.Parts {
-		if kind, text := chunkOf(p); kind != "" {
-			ups = append(ups, slot(n.rest(i, text, kind)))
-		}
-	}
-	if text := b.Message.Text(); text != "" {
-		n.last = text
-	}
-	n.newTurn(b.Turn + 1)
-	ups = append(ups, s.begin(session, n, openmanus.CallsOf(b))...)
-	n.cost += b.Cost
+// used returns the usage after a reply, if the size of the window is known.
+func (n *node) used(b openmanus.ModelSaid) []update {
 	if n.below || n.window <= 0 {
-		return ups
+		return nil
 	}
 	used, size := b.Usage.Input+b.Usage.Output, n.window
 	u := update{SessionUpdate: "usage_update", Used: &used, Size: &size}
 	if n.cost > 0 {
 		u.Cost = &cost{n.cost.USD(), "USD"}
 	}
-	return append(ups, u)
+	return []update{u}
 }
 
-// begin returns an update for each call of a reply, which waits at first.
-func (s *Story) begin(session string, n *node, calls []llm.Call) (ups []update) {
-	for _, c := range calls {
-		n.calls[c.ID] = c
-		n.order = append(n.order, c.ID)
-		u := s.describe(session, n, c, gist.Running)
-		u.SessionUpdate, u.Status = "tool_call", "pending"
-		ups = append(ups, u)
-	}
-	return ups
+// begin returns the update for a new call, which waits at first.
+func (s *Story) begin(session string, n *node, it *view.Item) []update {
+	c := it.Call.Call
+	n.calls[c.ID] = it
+	n.order = append(n.order, c.ID)
+	u := s.describe(session, n, c, gist.Running)
+	u.SessionUpdate, u.Status = "tool_call", "pending"
+	return []update{u}
 }
 
 // describe returns an update with everything that is known of a call before it runs: its
@@ -550,14 +584,13 @@ func (n *node) abs(name string) string {
 }
 
 // done returns the result of a call.
-func (s *Story) done(session string, n *node, b openmanus.CallDone) []update {
-	c, ok := n.calls[b.Call]
-	if !ok {
+func (s *Story) done(session string, n *node, c *view.Call, b openmanus.CallDone) []update {
+	if n.calls[b.Call] == nil {
 		return nil // it had one, such as "interrupted"
 	}
 	n.forget(b.Call)
 	end := gist.End(b)
-	u := update{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Status: "completed", Title: n.title(c, gist.Done)}
+	u := update{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Status: "completed", Title: n.title(c.Call, gist.Done)}
 	if end.Bad || b.IsError || b.Partial {
 		u.Status = "failed"
 	}
@@ -590,8 +623,8 @@ func (s *Story) done(session string, n *node, b openmanus.CallDone) []update {
 func (s *Story) over(session string, st *openmanus.State) (ups []update) {
 	n := s.at(session)
 	for _, c := range st.Calls {
-		if _, open := n.calls[c.ID]; open && c.Done != nil {
-			ups = append(ups, s.done(session, n, *c.Done)...)
+		if it := n.calls[c.ID]; it != nil && c.Done != nil {
+			ups = append(ups, s.done(session, n, it.Call, *c.Done)...)
 		}
 	}
 	return ups
@@ -599,18 +632,17 @@ func (s *Story) over(session string, st *openmanus.State) (ups []update) {
 
 // childDone returns the result of a call that opened a session, and gives up what that
 // session had open.
-func (s *Story) childDone(session string, n *node, b openmanus.ChildDone) []update {
-	var ups []update
-	if child := s.at(b.Child); child.below {
-		ups = s.giveUp(b.Child, child)
+func (s *Story) childDone(session string, n *node, it *view.Item) (ups []update) {
+	if child := s.at(it.Below.ID); child.below {
+		ups = s.giveUp(it.Below.ID, child)
 	}
-	c, ok := n.calls[b.Call]
-	if !ok {
+	if it.Call == nil || n.calls[it.Call.ID] == nil {
 		return ups
 	}
-	n.forget(b.Call)
-	u := update{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Title: n.title(c, gist.Done), Status: "completed", Content: []toolContent{textContent(clip.Clean(b.Text))}}
-	if b.Status != openmanus.Finished {
+	c := it.Call.Call
+	n.forget(c.ID)
+	u := update{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, c.ID), Title: n.title(c, gist.Done), Status: "completed", Content: []toolContent{textContent(clip.Clean(it.Below.Last))}}
+	if it.Below.Status != string(openmanus.Finished) {
 		u.Status = "failed"
 	}
 	return append(ups, u)
@@ -632,13 +664,9 @@ func (s *Story) giveUp(session string, n *node) (ups []update) {
 	return ups
 }
 
-// planOf returns the plan that is active.
+// planOf returns the plan that is in use.
 func planOf(detail json.RawMessage) []update {
-	plans, err := tools.ReadPlans(detail)
-	if err != nil {
-		return nil
-	}
-	p := plans.Find(plans.Active)
+	p := view.PlanIn(detail)
 	if p == nil {
 		return nil
 	}
@@ -678,92 +706,25 @@ func contentOf(p llm.Part) *content {
 
 // diffs returns the hunks of a unified diff, each as a change of its file.
 func (n *node) diffs(lines []string) (all []toolContent) {
-	var old, now, raw strings.Builder
-	from, to := "", ""
-	flush := func() {
-		if old.Len() == 0 && now.Len() == 0 {
-			return
+	for _, h := range gist.Hunks(lines) {
+		var old, now strings.Builder
+		for _, l := range h.Lines {
+			if l[0] == ' ' || l[0] == '-' {
+				old.WriteString(l[1:] + "\n")
+			}
+			if l[0] == ' ' || l[0] == '+' {
+				now.WriteString(l[1:] + "\n")
+			}
 		}
-		name, before, after := to, old.String(), now.String()
-		c := toolContent{Type: "diff", OldText: &before, NewText: &after, hunk: raw.String(), gone: name == "/dev/null"}
-		if from == "/dev/null" {
+		before, after := old.String(), now.String()
+		c := toolContent{
+			Type: "diff", Path: n.abs(h.Name()), OldText: &before, NewText: &after, gone: h.To == "",
+			hunk: h.Head + "\n" + strings.Join(h.Lines, "\n") + "\n",
+		}
+		if h.From == "" {
 			c.OldText = nil
 		}
-		if name == "/dev/null" || name == "" {
-			name = from
-		}
-		c.Path = n.abs(name)
 		all = append(all, c)
-		old.Reset()
-		now.Reset()
-		raw.Reset()
 	}
-	left, right := 0, 0 // lines that are left of the hunk
-	for _, l := range lines {
-		switch head, text := l, ""; {
-		case left <= 0 && right <= 0:
-			switch {
-			case strings.HasPrefix(head, "--- "):
-				flush()
-				from = diffName(head[4:], "a/")
-			case strings.HasPrefix(head, "+++ "):
-				to = diffName(head[4:], "b/")
-			case strings.HasPrefix(head, "@@"):
-				flush()
-				left, right = hunk(head)
-				raw.WriteString(l + "\n")
-			case strings.HasPrefix(head, "\\") && raw.Len() > 0: // no newline at the end of the file
-				raw.WriteString(l + "\n")
-			}
-		case l == "":
-			raw.WriteString("\n")
-			left, right = left-1, right-1
-			old.WriteString("\n")
-			now.WriteString("\n")
-		default:
-			raw.WriteString(l + "\n")
-			text = l[1:] + "\n"
-			switch l[0] {
-			case '+':
-				right--
-				now.WriteString(text)
-			case '-':
-				left--
-				old.WriteString(text)
-			case '\\': // no newline at the end of the file
-			default:
-				left, right = left-1, right-1
-				old.WriteString(text)
-				now.WriteString(text)
-			}
-		}
-	}
-	flush()
 	return all
-}
-
-// diffName returns the name in a head of a diff.
-func diffName(name, prefix string) string {
-	name, _, _ = strings.Cut(name, "\t")
-	if s, err := strconv.Unquote(name); err == nil {
-		name = s
-	}
-	return strings.TrimPrefix(name, prefix)
-}
-
-// hunk returns how many lines of the old and of the new file follow the head of a hunk.
-func hunk(head string) (old, now int) {
-	f := strings.Fields(head)
-	if len(f) < 3 {
-		return 0, 0
-	}
-	count := func(of string) int {
-		_, n, given := strings.Cut(of, ",")
-		if !given {
-			return 1
-		}
-		lines, _ := strconv.Atoi(n) // of a diff of our own
-		return lines
-	}
-	return count(f[1]), count(f[2])
 }

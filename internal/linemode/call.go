@@ -4,31 +4,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/termtext"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 )
-
-// begin remembers new calls.
-func (p *Printer) begin(calls ...llm.Call) {
-	for _, c := range calls {
-		p.calls[c.ID] = &call{Call: c}
-	}
-}
 
 // head shows the line of a call, once.
 func (p *Printer) head(id string) {
 	if c := p.calls[id]; c != nil && !c.headed {
 		c.headed = true
 		tense := gist.Running
-		if c.begun.IsZero() {
+		if !c.running() {
 			tense = gist.Waiting
 		}
-		p.line(p.o.Style.Mark("● ") + p.title(c.Call, tense))
+		p.line(p.o.Style.Mark("● ") + p.title(c.Call.Call, tense))
 		p.under = id
 	}
 }
@@ -54,23 +46,24 @@ func Phrase(c llm.Call, t gist.Tense) (verb, target string) {
 func CallLine(c llm.Call) string { return termtext.OneLine(clip.Visible(gist.Call(c)), 120) }
 
 // done shows the result of a call and how it ended.
-func (p *Printer) done(at time.Time, b openmanus.CallDone) {
-	c := p.calls[b.Call]
-	delete(p.calls, b.Call)
-	if c == nil {
-		c = &call{Call: llm.Call{ID: b.Call}}
+func (p *Printer) done(it *view.Item) {
+	b, id := it.Call.Done, it.Call.ID
+	c := p.calls[id]
+	delete(p.calls, id)
+	if c == nil { // it had a result
+		c = &call{Item: it}
 	}
-	if c.asked && !b.IsError || p.specs[c.Name].Hints.Final && !b.IsError {
+	if !b.IsError && (c.asked || p.final(it.Call)) {
 		return // the question and the answer are shown where they were said
 	}
 	switch {
 	case !c.headed:
-		p.line(p.o.Style.Mark("● ") + p.title(c.Call, gist.Done))
-	case p.under != b.Call:
-		p.line(p.o.Style.Dim("○ ") + p.title(c.Call, gist.Done))
+		p.line(p.o.Style.Mark("● ") + p.title(c.Call.Call, gist.Done))
+	case p.under != id:
+		p.line(p.o.Style.Dim("○ ") + p.title(c.Call.Call, gist.Done))
 	}
-	e := gist.End(b)
-	if n := len(e.Lines); gist.Looks(c.Call) && !e.Bad && e.Pictures == 0 {
+	e := *it.Call.End
+	if n := len(e.Lines); gist.Looks(c.Call.Call) && !e.Bad && e.Pictures == 0 {
 		e.Lines, e.Word = nil, clip.Count(n, "line")
 	}
 	ls, left := gist.Tail(e.Lines, b.Detail, tailLines)
@@ -88,14 +81,14 @@ func (p *Printer) done(at time.Time, b openmanus.CallDone) {
 	if e.Bad {
 		how = p.o.Style.Red(how)
 	}
-	if !c.begun.IsZero() {
-		how += fmt.Sprintf(" · %.1fs", max(0, at.Sub(c.begun).Seconds()))
+	if c.running() {
+		how += fmt.Sprintf(" · %.1fs", max(0, it.Ended.Sub(it.Begun).Seconds()))
 	}
 	if e.Pictures > 0 {
 		how += " · " + clip.Count(e.Pictures, "image")
 	}
 	p.line(p.o.Style.Dim("  └ ") + how)
-	p.under = b.Call
+	p.under = id
 }
 
 // behindBar prints a line of a result.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
@@ -57,24 +56,27 @@ type Printer struct {
 	plans   bool          // what is delegated is shown as a plan
 	kept    *bytes.Buffer // what is held back while the person is asked
 	asked   bytes.Buffer  // what they are asked: see [Printer.Asked]
+	page    *view.Page    // what the events show
+	session view.Session  // and how it stands
 	calls   map[string]*call
-	specs   map[string]openmanus.ToolSpec // of the tools, by name
-	under   string                        // the call whose line or result was printed last
+	under   string // the call whose line or result was printed last
 	status  status
 }
 
 // A call is one that has not ended.
 type call struct {
-	llm.Call
-	headed bool      // its line was printed
-	asked  bool      // it asks the user: the question shows what it is
-	begun  time.Time // zero: it does not run yet
-	last   string    // the last line that it printed, as it came
+	*view.Item
+	headed bool   // its line was printed
+	asked  bool   // it asks the user: the question shows what it is
+	last   string // the last line that it printed, as it came
 }
+
+// running reports whether it runs, other than in a session below.
+func (c *call) running() bool { return !c.Begun.IsZero() && c.Below == nil }
 
 // New returns a printer that writes to w.
 func New(w io.Writer, o Options) *Printer {
-	return &Printer{w: w, o: o, calls: make(map[string]*call), specs: make(map[string]openmanus.ToolSpec), turn: -1}
+	return &Printer{w: w, o: o, calls: make(map[string]*call), page: view.NewPage(0), turn: -1}
 }
 
 // Style returns the style in which p prints.
@@ -95,18 +97,11 @@ func (p *Printer) OnStop(text string) {
 func (p *Printer) GoOn(s *openmanus.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.configured(s.Config)
+	p.session.State = *s.Clone()
 	for _, c := range s.Calls {
 		if c.Done == nil {
-			p.calls[c.ID] = &call{Call: c.Call}
+			p.show(p.page.Apply(openmanus.Event{Body: openmanus.Called{Call: c.ID, Name: c.Name, Input: c.Input}}))
 		}
-	}
-}
-
-func (p *Printer) configured(c openmanus.Configured) {
-	p.status.model = c.Model
-	for _, t := range c.Tools {
-		p.specs[t.Name] = t
 	}
 }
 
@@ -114,37 +109,13 @@ func (p *Printer) configured(c openmanus.Configured) {
 func (p *Printer) Event(ev openmanus.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	style := p.o.Style
-	p.status.event(ev)
+	if ev.Seq > 0 {
+		p.status.since = ev.Time
+		p.session.Apply(ev)
+	}
 	switch b := ev.Body.(type) {
-	case openmanus.Configured:
-		p.configured(b)
-	case openmanus.UserSaid:
-		p.heard(b)
 	case openmanus.Typing:
 		p.typing(b)
-	case openmanus.ModelSaid:
-		p.said(b)
-	case openmanus.Called:
-		p.freshLine()
-		p.begin(openmanus.CallsOf(b)...)
-	case openmanus.ModelFailed:
-		p.rest()
-		p.forget()
-		p.failed = b.Error
-	case openmanus.Asked:
-		if c := p.calls[b.Call]; c != nil && b.Kind != openmanus.AskRuling {
-			c.asked = true
-		} else {
-			p.head(b.Call)
-		}
-	case openmanus.CallStarted:
-		if c := p.calls[b.Call]; c != nil {
-			c.begun = ev.Time
-			if !c.asked && !p.specs[c.Name].Hints.Final {
-				p.head(b.Call)
-			}
-		}
 	case openmanus.Output:
 		if c := p.calls[b.Call]; c != nil {
 			c.last = lastLine(c.last + b.Text)
@@ -153,45 +124,88 @@ func (p *Printer) Event(ev openmanus.Event) {
 		if c := p.calls[b.Call]; c != nil {
 			c.last = ReadingFolder(b.Files)
 		}
-	case openmanus.CallDone:
-		p.done(ev.Time, b)
-	case openmanus.CallLate:
-		p.line(style.Dim("· late result of " + b.Call + ": " + termtext.OneLine(b.Parts.Text(), 100)))
-	case openmanus.Ruled:
-		p.ruled(b)
-	case openmanus.Stopped:
-		if b.Reason != openmanus.ByPerson {
-			p.failed = b.Error
-		}
-	case openmanus.Interrupted:
+	case openmanus.ModelSaid:
+		p.said(b)
+	case openmanus.ModelFailed, openmanus.Interrupted:
 		p.rest()
 		p.forget()
-	case openmanus.ChildOpened:
-		if !p.plans {
-			p.line(style.Dim("· delegated to " + b.Child))
-		}
-	case openmanus.ChildDone:
-		p.childDone(b)
-	case openmanus.Ended:
-		p.failed = b.Error
 	}
-	p.note(ev.Body)
+	p.show(p.page.Apply(ev))
+	p.page.Forget()
+	if b, ok := ev.Body.(openmanus.Ruled); ok {
+		p.ruled(b)
+	}
 }
 
-// note shows what an event says that is neither a message nor about a call.
-func (p *Printer) note(b openmanus.Body) {
-	text, bad := view.Note(b)
-	if text == "" {
-		return
+// show shows what an event changed.
+func (p *Printer) show(all []view.Change) {
+	for _, c := range all {
+		switch c.What {
+		case view.Added:
+			p.added(c.Item)
+		case view.Noted:
+			p.noted(c.Call)
+		case view.Started:
+			if own := p.calls[c.Call.ID]; own != nil && !own.asked && !p.final(c.Call) {
+				p.head(c.Call.ID)
+			}
+		case view.Done:
+			p.done(c.Item)
+		case view.Delegated:
+			if !p.plans {
+				p.line(p.o.Style.Dim("· delegated to " + c.Below.ID))
+			}
+		case view.Reported:
+			p.childDone(c.Below)
+		}
 	}
-	mark := p.o.Style.Dim("· " + clip.Plain(text))
-	if bad {
-		head, rest, found := strings.Cut(clip.Plain(text), ": ")
+}
+
+// added shows a new item. What the agent says is printed as it comes: see said.
+func (p *Printer) added(it *view.Item) {
+	switch it.Kind {
+	case view.Said:
+		p.heard(it)
+	case view.Called:
+		p.freshLine()
+		p.calls[it.Call.ID] = &call{Item: it}
+	case view.Remark, view.Problem:
+		p.note(it)
+	}
+}
+
+// noted shows the last note about a call, if nothing else does. The person knows what they
+// were asked and answered.
+func (p *Printer) noted(c *view.Call) {
+	switch n := c.Notes[len(c.Notes)-1]; n.Kind {
+	case view.Asked:
+		if own := p.calls[c.ID]; own != nil && n.Of.(openmanus.Asked).Kind != openmanus.AskRuling {
+			own.asked = true
+		} else {
+			p.head(c.ID)
+		}
+	case view.Late:
+		p.line(p.o.Style.Dim("· late result of " + c.ID + ": " + termtext.OneLine(n.Text, 100)))
+	}
+}
+
+// final reports whether a call ends the work: its result is the answer.
+func (p *Printer) final(c *view.Call) bool {
+	spec, _ := p.session.State.ToolSpec(c.Name)
+	return spec.Hints.Final
+}
+
+// note shows a remark, or a problem.
+func (p *Printer) note(it *view.Item) {
+	mark := p.o.Style.Dim("· " + clip.Plain(it.Text))
+	if it.Kind == view.Problem {
+		p.failed = it.Text
+		head, rest, found := strings.Cut(clip.Plain(it.Text), ": ")
 		if mark = p.o.Style.Red("! " + head); found {
 			mark = p.o.Style.Red("! "+head+": ") + rest
 		}
 	}
-	if _, stopped := b.(openmanus.Interrupted); stopped {
+	if _, stopped := it.Of.(openmanus.Interrupted); stopped {
 		mark += p.onStop
 	}
 	p.line(mark)
@@ -206,11 +220,11 @@ func (p *Printer) Request(id string) {
 }
 
 // heard shows what the user said while the agent works.
-func (p *Printer) heard(b openmanus.UserSaid) {
-	if b.ID == p.request {
+func (p *Printer) heard(it *view.Item) {
+	if it.Of.(openmanus.UserSaid).ID == p.request {
 		return
 	}
-	p.line(p.o.Style.Bold("> " + strings.ReplaceAll(clip.Plain(strings.TrimSpace(b.Message.Text())), "\n", "\n  ")))
+	p.line(p.o.Style.Bold("> " + strings.ReplaceAll(clip.Plain(strings.TrimSpace(it.Text)), "\n", "\n  ")))
 	p.line(p.o.Style.Dim("· the agent reads this at its next step"))
 }
 
@@ -223,13 +237,13 @@ func ReadingFolder(files int) string {
 }
 
 // childDone says how a session below ended. Its texts were shown when they came.
-func (p *Printer) childDone(b openmanus.ChildDone) {
+func (p *Printer) childDone(b *view.Below) {
 	if p.plans {
 		return
 	}
-	text := fmt.Sprintf("· %s is %s", b.Child, b.Status)
-	if b.Status != openmanus.Finished {
-		text += ": " + termtext.OneLine(b.Text, 100)
+	text := fmt.Sprintf("· %s is %s", b.ID, b.Status)
+	if b.Status != string(openmanus.Finished) {
+		text += ": " + termtext.OneLine(b.Last, 100)
 	}
 	p.line(p.o.Style.Dim(text))
 }
@@ -277,7 +291,6 @@ func (p *Printer) said(b openmanus.ModelSaid) {
 		p.shown = text
 	}
 	p.freshLine()
-	p.begin(openmanus.CallsOf(b)...)
 }
 
 // markdown prints the beginning of what is left of the reply, which is whole.
@@ -326,7 +339,7 @@ func (p *Printer) ruled(b openmanus.Ruled) {
 		if b.Allow {
 			tense = gist.Waiting
 		}
-		verb, target := Phrase(c.Call, tense)
+		verb, target := Phrase(c.Call.Call, tense)
 		what = strings.TrimSpace(verb+"  "+clip.Text(target, 60)) + ": "
 	}
 	if !b.Allow {

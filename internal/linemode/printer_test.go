@@ -192,6 +192,8 @@ func TestStatus(t *testing.T) {
 			}
 		}
 		show(openmanus.Configured{Spec: openmanus.Spec{Model: "openai/gpt-5"}})
+		p.Request("1")
+		show(openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "make it")})
 		stop := p.Working()
 		defer stop()
 		look(" openai/gpt-5 · 5 s · Ctrl-C interrupts")
@@ -207,7 +209,7 @@ func TestStatus(t *testing.T) {
 		look("● Running  make\n")
 		p.Release()
 		show(done("a", "end"))
-		show(openmanus.Ended{})
+		show(openmanus.Ended{Turn: 1, Re: 9, Status: openmanus.Finished})
 		look("  └ done · 20.0s\n")
 		stop()
 		if got := screen.text(); got != "I look.\n● Running  make\n  │ end\n  └ done · 20.0s\n" {

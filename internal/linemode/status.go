@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
 )
@@ -15,38 +14,9 @@ import (
 // A status says what a session does now. It is drawn as the last line of the
 // terminal while nothing else is printed there, and taken away before something is.
 type status struct {
-	model string    // which one is asked
 	since time.Time // since when nothing happened but what runs
-	ended bool      // the session has ended, or waits
-	below []string  // sessions that were opened and have not ended
-
-	frame int  // of the spinner
-	drawn bool // the line is on the terminal
-}
-
-// event learns from a stored event what the session waits for.
-func (s *status) event(ev openmanus.Event) {
-	if ev.Seq == 0 {
-		return
-	}
-	s.since = ev.Time
-	switch b := ev.Body.(type) {
-	case openmanus.ChildOpened:
-		s.below = append(s.below, b.Child)
-	case openmanus.ChildDone:
-		for i, id := range s.below {
-			if id == b.Child {
-				s.below = append(s.below[:i:i], s.below[i+1:]...)
-				break
-			}
-		}
-	}
-	switch ev.Body.(type) {
-	case openmanus.Ended, openmanus.ModelFailed, openmanus.Stopped, openmanus.Interrupted:
-		s.ended = true
-	default:
-		s.ended = false
-	}
+	frame int       // of the spinner
+	drawn bool      // the line is on the terminal
 }
 
 const (
@@ -136,32 +106,33 @@ func (p *Printer) now(at time.Time) string {
 	}
 	var running []*call
 	for _, c := range p.calls {
-		if !c.begun.IsZero() && !c.asked {
+		if c.running() && !c.asked {
 			running = append(running, c)
 		}
 	}
+	model, below := p.session.State.Config.Model, len(p.session.State.OpenChildren())
 	since, what, tail := p.status.since, "", " · Ctrl-C interrupts"
 	switch {
 	case len(running) == 1:
 		c := running[0]
-		verb, target := Phrase(c.Call, gist.Running)
-		since, what = c.begun, strings.TrimSpace(verb+" "+clip.Text(target, 40))
+		verb, target := Phrase(c.Call.Call, gist.Running)
+		since, what = c.Begun, strings.TrimSpace(verb+" "+clip.Text(target, 40))
 		if last := strings.TrimSpace(clip.Clean(c.last)); last != "" {
 			tail = " │ " + last
 		}
 	case len(running) > 1:
 		what = clip.Count(len(running), "call")
 		for _, c := range running {
-			if c.begun.Before(since) {
-				since = c.begun
+			if c.Begun.Before(since) {
+				since = c.Begun
 			}
 		}
-	case len(p.status.below) > 0:
-		what = clip.Count(len(p.status.below), "agent")
-	case p.status.ended || p.status.model == "":
+	case below > 0:
+		what = clip.Count(below, "agent")
+	case model == "" || !p.session.Working():
 		return ""
 	default:
-		what = clip.Plain(p.status.model)
+		what = clip.Plain(model)
 	}
 	elapsed := at.Sub(since)
 	if elapsed < statusAfter {

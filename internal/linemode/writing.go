@@ -38,11 +38,11 @@ func (p *Printer) Flush() string {
 	return p.shown
 }
 
-// HasShown reports whether a failure of the model, or a limit, with this text was shown last.
+// HasShown reports whether the last problem that was shown is a failure with this text.
 func (p *Printer) HasShown(failure string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.o.Quiet && failure != "" && p.failed == failure
+	return !p.o.Quiet && failure != "" && strings.HasSuffix(p.failed, failure)
 }
 
 // SoFar returns the streamed part of a reply that is not complete.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -31,7 +32,7 @@ func Note(b openmanus.Body) (text string, bad bool) {
 		return "interrupted", true
 	case openmanus.Ended:
 		if b.Status == openmanus.Failed {
-			return b.Error, true
+			return cmp.Or(b.Error, string(b.Reason)), true
 		}
 	case openmanus.Configured:
 		if b.N > 0 {
