@@ -519,6 +519,7 @@ var suites = []floor{
 	{pkg: "llm/llmtest", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
 	{pkg: "llm/internal/strict"},
 	{pkg: "workspace/workspacetest", may: map[string]string{module + "/workspace": worlds}},
+	{pkg: "internal/view/viewtest", may: map[string]string{module: speaks, module + "/llm": models, module + "/journal/journaltest": "every body there is"}},
 	{pkg: "journal/journaltest", may: map[string]string{module: speaks, module + "/journal": encodes, module + "/llm": models}},
 }
 
@@ -577,15 +578,18 @@ var surfaces = []floor{
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "journal/trace", may: map[string]string{module + "/llm/provider": serves, module: speaks, module + "/run": drives, module + "/llm": models}, not: []string{"os", "os/exec"}},
 	{pkg: "server/agui", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/internal/clip": "characters are sent whole",
+		module + "/internal/view": shows,
+		module:                    speaks, module + "/llm": models, module + "/internal/clip": "characters are sent whole",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "server/openai", may: map[string]string{
-		module: speaks, module + "/act": acts, module + "/llm": models, module + "/llm/tokens": "answers end at the number of tokens that a client gives",
+		module + "/internal/view": shows,
+		module:                    speaks, module + "/act": acts, module + "/llm": models, module + "/llm/tokens": "answers end at the number of tokens that a client gives",
 		module + "/internal/args": "the schemas of clients, and the answers that fit them",
 		module + "/internal/clip": "calls are shortened for people", module + "/internal/ids": "messages",
 	}, not: []string{"os", "os/exec"}},
 	{pkg: "server/a2a", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/internal/a2awire": "the objects of the protocol",
+		module + "/internal/view": shows,
+		module:                    speaks, module + "/llm": models, module + "/internal/a2awire": "the objects of the protocol",
 		module + "/internal/clip":      "characters are sent whole",
 		"github.com/golang-jwt/jwt/v5": "signatures of cards", "github.com/gowebpki/jcs": "the form of a card that is signed",
 	}, not: []string{"os", "os/exec"}},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -299,10 +300,11 @@ func (p *Projector) settle(t *Task, ev openmanus.Event) {
 	if state.Ended() {
 		p.answer(t, state)
 	}
-	said, isReply := ev.Body.(openmanus.ModelSaid)
 	reply := ""
-	if isReply && state == Working {
-		reply = strings.TrimSpace(said.Message.Text())
+	if state == Working {
+		note, _ := view.Note(ev.Body)
+		said, _ := ev.Body.(openmanus.ModelSaid)
+		reply = cmp.Or(strings.TrimSpace(said.Message.Text()), view.Sentence(note))
 	}
 	if state != t.Status.State || reply != "" {
 		p.set(t, state, cmp.Or(text, reply), Timestamp(ev.Time))

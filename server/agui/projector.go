@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -66,6 +67,7 @@ type Projector struct {
 	shown    map[string]json.RawMessage
 	children []string // the ids of those that were announced and have not ended
 	used     llm.Usage
+	note     string // what the last event said that is neither a message nor a call
 	frames   []Frame
 	history  []fields
 }
@@ -109,6 +111,9 @@ func (p *Projector) Apply(ev openmanus.Event) []Frame {
 		p.sendReply(said.Message.Parts, true)
 	}
 	p.State.Apply(ev)
+	if text, _ := view.Note(ev.Body); text != "" {
+		p.note = view.Sentence(text)
+	}
 	if p.run.History {
 		p.remember(ev, p.State.Turn != turn)
 	}
@@ -170,7 +175,7 @@ func (p *Projector) append(f fields) {
 
 // begin begins the run.
 func (p *Projector) begin() {
-	p.open, p.used = true, p.State.Usage
+	p.open, p.used, p.note = true, p.State.Usage, ""
 	p.send(fields{"type": "RUN_STARTED", "threadId": p.run.Thread, "runId": p.run.ID, "protocolVersion": Version})
 	if p.run.History {
 		messages := p.history
@@ -187,12 +192,15 @@ func (p *Projector) begin() {
 }
 
 // view returns what the client's state is: it does not depend on anything but the
-// state of the session.
+// events of the session.
 func (p *Projector) view() map[string]json.RawMessage {
 	s := &p.State
 	v := map[string]any{
 		"session": p.run.Session, "status": s.Status(), "title": s.Title, "model": s.Config.Model, "turn": s.Turn,
 		"usage": map[string]int{"inputTokens": s.Usage.Input, "outputTokens": s.Usage.Output},
+	}
+	if p.note != "" {
+		v["note"] = p.note
 	}
 	if plan := s.Last("planning"); json.Valid(plan) {
 		v["plan"] = plan

@@ -9,6 +9,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/tokens"
 )
@@ -17,7 +18,7 @@ import (
 type step struct {
 	begin bool             // the request was stored
 	text  string           // a piece of the agent's text
-	work  string           // a line about a call that the agent's own tools run
+	work  string           // a line about a call that the agent's own tools run, or what the program says
 	call  *llm.Call        // the client is to run it
 	end   *openmanus.State // the turn is over, with this state
 }
@@ -83,6 +84,9 @@ func (p *projector) apply(ev openmanus.Event) (steps []step) {
 	}
 	if ev.Seq < p.upTo {
 		return steps
+	}
+	if note, _ := view.Note(ev.Body); note != "" {
+		steps = append(steps, step{work: view.Sentence(note)})
 	}
 	switch p.state.Status() {
 	case openmanus.Running:
