@@ -244,7 +244,7 @@ func (s *Story) learn(n *node, b openmanus.Body) {
 // show returns the updates for a change of an item.
 func (s *Story) show(session string, n *node, c view.Change) []update {
 	it := c.Item
-	switch c.What {
+	switch c.Did {
 	case view.Added:
 		if it.Kind == view.Called {
 			return s.begin(session, n, it)

@@ -140,7 +140,7 @@ func (p *Printer) Event(ev openmanus.Event) {
 // show shows what an event changed.
 func (p *Printer) show(all []view.Change) {
 	for _, c := range all {
-		switch c.What {
+		switch c.Did {
 		case view.Added:
 			p.added(c.Item)
 		case view.Noted:
@@ -161,7 +161,7 @@ func (p *Printer) show(all []view.Change) {
 	}
 }
 
-// added shows a new item. What the agent says is printed as it comes: see said.
+// added shows a new item, unless said has printed it as it came.
 func (p *Printer) added(it *view.Item) {
 	switch it.Kind {
 	case view.Said:

@@ -76,15 +76,15 @@ type CallNote struct {
 // A Change is what an event does to an item.
 type Change struct {
 	*Item
-	What What
+	Did Deed
 }
 
-// What is a kind of [Change].
-type What int
+// A Deed is a kind of [Change].
+type Deed int
 
 // The kinds of changes.
 const (
-	Added     What = iota // the item is new
+	Added     Deed = iota // the item is new
 	Noted                 // the last of its Call.Notes is
 	Started               // its call runs
 	Done                  // its call has ended

@@ -114,7 +114,7 @@ func (p *Page) opened(ev openmanus.Event, b openmanus.ChildOpened) {
 // item of its own, or a change of a call that has not ended.
 func (p *Page) Forget() {
 	for _, c := range p.changes {
-		if c.What == Done {
+		if c.Did == Done {
 			p.byCall[c.Call.ID] = &Item{Kind: Called, Seq: c.Seq, Call: &Call{Call: llm.Call{ID: c.Call.ID, Name: c.Call.Name}}}
 		}
 	}
@@ -142,8 +142,8 @@ func (p *Page) ApplyToCall(ev openmanus.Event) bool {
 		}
 	}
 	if at != nil {
-		if what, new := at.apply(ev); new {
-			p.changes = append(p.changes, Change{at, what})
+		if did, seen := at.apply(ev); seen {
+			p.changes = append(p.changes, Change{at, did})
 		}
 		at.Rev++
 	}
@@ -172,7 +172,7 @@ func aboutCall(b openmanus.Body) string {
 // apply changes an item by an event about its call, or its session below. Arguments that a
 // person or a hook changed replace the model's. It returns what people see of that, if they
 // do: that the gate allowed a call is no news.
-func (it *Item) apply(ev openmanus.Event) (what What, seen bool) {
+func (it *Item) apply(ev openmanus.Event) (did Deed, seen bool) {
 	if b, ok := ev.Body.(openmanus.ChildDone); ok {
 		it.childDone(ev, b)
 		return Reported, true

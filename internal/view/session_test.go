@@ -23,8 +23,8 @@ func standing(s *openmanus.State) string {
 	return fmt.Sprint(text, own, others)
 }
 
-// What people are told of a session is what the driver of the session knows, after every
-// event. Who begins in the middle is told the same in the end, and nothing else before.
+// People are told of a session after every event what its driver knows. A surface that begins
+// in the middle tells the same in the end, and nothing else before.
 func TestSessionStandsAsItsState(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "lawtest", "testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) == 0 {
