@@ -2,6 +2,7 @@
 
 import type { Waiting } from "./api";
 import type { Word } from "./i18n.svelte";
+import { kindOf } from "./says";
 import { visible } from "./visible";
 
 /** A value, or why the text is no JSON. */
@@ -24,10 +25,12 @@ function fields(input: string): Record<string, unknown> {
   return "value" in p && p.value && typeof p.value === "object" && !Array.isArray(p.value) ? (p.value as Record<string, unknown>) : {};
 }
 
+const doing = (w: Waiting) => kindOf({ name: w.tool, input: w.input });
+
 /** What would run, verbatim: the code or the command first, and the other arguments below it. */
 export function exact(w: Waiting): string {
   const { command, code, ...rest } = fields(w.input);
-  const main = typeof code === "string" ? code : typeof command === "string" && w.tool === "bash" ? command : null;
+  const main = typeof code === "string" ? code : typeof command === "string" && doing(w) === "runs" ? command : null;
   if (main === null) return pretty(w.input);
   const others = typeof code === "string" && command !== undefined ? { command, ...rest } : rest;
   return main + (Object.keys(others).length ? "\n\n" + JSON.stringify(others, null, 2) : "");
@@ -37,9 +40,8 @@ export function exact(w: Waiting): string {
 export function headline(w: Waiting): { word: Word; fill: Record<string, string> } {
   const a = fields(w.input);
   const path = a["path"] ?? a["file_path"];
-  if (w.tool === "bash") return { word: "ask_run", fill: {} };
-  if (w.tool === "python_execute") return { word: "ask_code", fill: {} };
-  if (/editor|patch|saver/.test(w.tool) && typeof path === "string") return { word: "ask_edit", fill: { file: visible(path) } };
+  if (doing(w) === "runs") return { word: typeof a["code"] === "string" ? "ask_code" : "ask_run", fill: {} };
+  if (doing(w) === "writes" && typeof path === "string") return { word: "ask_edit", fill: { file: visible(path) } };
   if (typeof a["url"] === "string") return { word: "ask_open", fill: {} };
   return { word: "ask_use", fill: { tool: visible(w.tool) } };
 }

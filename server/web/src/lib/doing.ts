@@ -2,9 +2,8 @@
 
 import type { Session } from "./api";
 import type { Call } from "./events";
-import { t } from "./i18n.svelte";
 import { works } from "./status";
-import { phrase } from "./verbs";
+import { phrase, type Phrase } from "./verbs";
 import { unmarked } from "./visible";
 
 /** What a session does now, or what it wants of the person; "" if that is not known. */
@@ -21,9 +20,14 @@ export function doing(text: string): string {
   return line(call[1]!, call[2]!, "running");
 }
 
+/** A call of which nothing else is known, in words. */
+export function told(name: string, input: string, state: Call["state"]): Phrase {
+  return phrase({ kind: "call", id: "", seq: 0, name, input, state, text: "", live: "", began: "" } as unknown as Call);
+}
+
 /** A call as one line. The end of its arguments may be cut off. */
 function line(name: string, input: string, state: Call["state"]): string {
   const cut = /^\{\s*"[\w-]+":\s*"((?:[^"\\]|\\.)*)/.exec(input);
-  const p = phrase({ kind: "call", id: "", seq: 0, name, input, state, text: "", live: "", began: "" } as unknown as Call);
-  return [t(p.verb, p.fill), p.object || (cut?.[1] ?? "").replace(/\\n[^]*$/, "").replace(/\\(.)/g, "$1")].filter(Boolean).join(" ");
+  const p = told(name, input, state);
+  return [p.verb, p.object || (cut?.[1] ?? "").replace(/\\n[^]*$/, "").replace(/\\(.)/g, "$1")].filter(Boolean).join(" ");
 }

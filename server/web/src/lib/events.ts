@@ -2,6 +2,7 @@
 // screen shows. A past state is the same fold, stopped earlier.
 
 import type { Plan as Progress, Source } from "./api";
+import { kindOf, type Says } from "./says";
 
 export type Plan = Progress & { id: string };
 
@@ -52,6 +53,7 @@ export interface Call {
   id: string;
   name: string;
   input: string;
+  says?: Says; // of the tools of its session
   state: "open" | "asked" | "allowed" | "denied" | "running" | "done" | "failed";
   question: string;
   shown: string; // what the person was shown beside the arguments
@@ -116,6 +118,7 @@ export interface View {
   seq: number;
   model: string;
   workspace: string;
+  says: Says;
   items: Item[];
   calls: Map<string, Call>;
   typing: Said | null;
@@ -141,7 +144,7 @@ interface Moment {
 export function empty(): View {
   const round = { began: "", ended: "", replies: 0, cost: 0, files: [] };
   return {
-    seq: 0, model: "", workspace: "", items: [], calls: new Map(), typing: null, turn: 0, plan: null, changes: [], round, halted: true,
+    seq: 0, model: "", workspace: "", says: {}, items: [], calls: new Map(), typing: null, turn: 0, plan: null, changes: [], round, halted: true,
     moments: [], before: [],
   };
 }
@@ -192,6 +195,7 @@ export function apply(v: View, ev: Event): void {
     case "configured":
       v.model = b.model ?? "";
       v.workspace = b.workspace ?? "";
+      v.says = Object.fromEntries((b.tools ?? []).map((tool: any) => [tool.name, tool.says ?? []]));
       break;
     case "user_said":
       v.items.push(said("user", ev, b.message));
@@ -318,7 +322,7 @@ function reply(v: View, ev: Event, m: Message): void {
 /** Adds a call that the event seq makes. */
 function begin(v: View, seq: number, id: string, name: string, input: string): void {
   const c: Call = {
-    kind: "call", seq, id, name, input, state: "open",
+    kind: "call", seq, id, name, input, says: v.says, state: "open",
     question: "", shown: "", by: "", sources: [], began: "", ended: "", live: "", printed: 0, reading: 0, text: "", images: [], detail: null, source: "",
     whole: "", bad: false, picture: "",
   };
@@ -358,7 +362,7 @@ function call(v: View, ev: Event): void {
         ended: ev.time, live: "", reading: 0, text: textOf(b.parts), images: images(b.parts), detail: b.detail ?? null, source: b.source ?? "", whole: b.whole ?? "",
         bad: !!b.failed, picture: b.picture ?? "",
       });
-      effects(v, c.name, b.detail, b.files ?? []);
+      effects(v, c, b.detail, b.files ?? []);
       break;
     case "call_late":
       note(v, ev, textOf(b.parts), "plain");
@@ -381,12 +385,12 @@ export function takeMoment(v: View, from: View): void {
   for (const c of from.calls.values()) if (c.live) change(v, c.id, { live: c.live, printed: c.printed });
 }
 
-function effects(v: View, tool: string, detail: any, files: FileChange[]): void {
-  if (detail && tool === "planning" && Array.isArray(detail.plans)) {
+function effects(v: View, c: Call, detail: any, files: FileChange[]): void {
+  if (detail && kindOf(c) === "plans" && Array.isArray(detail.plans)) {
     v.plan = detail.plans.find((p: Plan) => p.id === detail.active) ?? detail.plans.at(-1) ?? null;
   }
   const exact = typeof detail?.path === "string" && typeof detail.change === "string" ? [detail as FileChange] : [];
-  for (const c of [...exact, ...files.filter((f) => f.path !== detail?.path)]) changed(v, c);
+  for (const f of [...exact, ...files.filter((f) => f.path !== detail?.path)]) changed(v, f);
 }
 
 /** Adds a change of a file to those before: what was made in this session stays new when it is changed again. */
@@ -420,14 +424,4 @@ export function upTo(events: Event[], seq: number): View {
     apply(v, ev);
   }
   return v;
-}
-
-/** The arguments of a call as an object; broken ones are none. */
-export function args(c: Call): Record<string, any> {
-  try {
-    const v = JSON.parse(c.input);
-    return v && typeof v === "object" ? v : {};
-  } catch {
-    return {};
-  }
 }

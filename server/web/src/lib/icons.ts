@@ -2,7 +2,7 @@
 
 import {
   ArrowDown, ArrowLeft, ArrowRight, ArrowUp, Bell, Bot, Brain, ChartColumn, Check, ChevronDown, ChevronRight, ChevronUp, Circle, CircleAlert, CircleCheck, CirclePause,
-  CircleQuestionMark, CircleStop, CircleX, Clock, Code, Copy, Cpu, Download, Ellipsis, Expand, ExternalLink, Eye, EyeOff, File, FileImage, FilePenLine, FilePlus, FileSpreadsheet,
+  CircleQuestionMark, CircleStop, CircleX, Clock, Code, Copy, Cpu, Download, Ellipsis, Expand, ExternalLink, Eye, EyeOff, File, FileImage, FilePenLine, FileSpreadsheet,
   FileText, FileX, Folder, FolderOpen, GitBranch, Globe, Hand, HardDrive, Hash, History, Image, Info, KeyRound, Languages, ListChecks, LoaderCircle, LogIn, LogOut, Maximize2, Menu,
   MessageCircleQuestionMark, Minimize2, Moon, MousePointerClick, PanelLeft, PanelRight, Paperclip, Pause, Pencil, Play, Plug, Plus, QrCode, Radio, RefreshCw, RotateCcw, Search,
   Settings, Share, Shield, ShieldAlert, ShieldCheck, SkipBack, SkipForward, SlidersHorizontal, Square, Table, Telescope, Terminal, Trash2, TriangleAlert, Undo2, User, Users, Wallet,
@@ -15,7 +15,7 @@ export const icons = {
   "chevron-down": ChevronDown, "chevron-right": ChevronRight, "chevron-up": ChevronUp, circle: Circle, "circle-alert": CircleAlert, "circle-check": CircleCheck,
   "circle-pause": CirclePause, "circle-question-mark": CircleQuestionMark, "circle-stop": CircleStop, "circle-x": CircleX, clock: Clock, code: Code, copy: Copy, cpu: Cpu,
   download: Download, ellipsis: Ellipsis, expand: Expand, "external-link": ExternalLink, eye: Eye, "eye-off": EyeOff, file: File, "file-image": FileImage,
-  "file-pen-line": FilePenLine, "file-plus": FilePlus, "file-spreadsheet": FileSpreadsheet, "file-text": FileText, "file-x": FileX, folder: Folder, "folder-open": FolderOpen,
+  "file-pen-line": FilePenLine, "file-spreadsheet": FileSpreadsheet, "file-text": FileText, "file-x": FileX, folder: Folder, "folder-open": FolderOpen,
   "git-branch": GitBranch, globe: Globe, hand: Hand, "hard-drive": HardDrive, hash: Hash, history: History, image: Image, info: Info, "key-round": KeyRound, languages: Languages,
   "list-checks": ListChecks, "loader-circle": LoaderCircle, "log-in": LogIn, "log-out": LogOut, "maximize-2": Maximize2, menu: Menu,
   "message-circle-question-mark": MessageCircleQuestionMark, "minimize-2": Minimize2, moon: Moon, "mouse-pointer-click": MousePointerClick, "panel-left": PanelLeft,

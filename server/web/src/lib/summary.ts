@@ -2,25 +2,26 @@
 
 import type { Call } from "./events";
 import { settings, t, type Word } from "./i18n.svelte";
+import type { Kind } from "./says";
 import { phrase } from "./verbs";
 
-/** The sorts of work in the order in which they are told, and the verbs that belong to each. */
-const sorts: [Word, Word[]][] = [
-  ["sum_searched", ["searched", "searchedWeb"]],
-  ["sum_opened", ["opened", "pressed", "typed", "scrolled", "chose", "usedBrowser"]],
-  ["sum_read", ["readIt"]],
-  ["sum_ran", ["ran"]],
-  ["sum_wrote", ["wrote", "edited", "deleted", "drew"]],
-  ["sum_delegated", ["delegated"]],
-  ["sum_asked", ["asked"]],
+/** The sorts of work in the order in which they are told, and the kinds of calls that belong to each. */
+const sorts: [Word, (Kind | undefined)[]][] = [
+  ["sum_searched", ["finds", "searches"]],
+  ["sum_opened", ["fetches", "browses"]],
+  ["sum_read", ["reads"]],
+  ["sum_ran", ["runs"]],
+  ["sum_wrote", ["writes", "draws"]],
+  ["sum_delegated", ["delegates"]],
+  ["sum_asked", ["asks"]],
 ];
 
 /** What calls did. Of one kind, the same object counts once where that is what people would count. */
 export function summary(calls: Call[]): string {
   const all = calls.map(phrase);
   const parts: string[] = [];
-  for (const [word, verbs] of sorts) {
-    const mine = all.filter((p) => verbs.includes(p.verb));
+  for (const [word, kinds] of sorts) {
+    const mine = all.filter((p) => kinds.includes(p.kind));
     const n = word === "sum_wrote" || word === "sum_read" ? new Set(mine.map((p) => p.object)).size : mine.length;
     if (n) parts.push(t(word, { n }));
   }

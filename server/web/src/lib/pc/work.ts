@@ -1,37 +1,29 @@
 // Which part of the computer shows the work of a call.
 
-import { args, type Call, type Item } from "../events";
+import type { Call, Item } from "../events";
+import { args, kindOf, meant, type Kind } from "../says";
+import { kindOf as sortOf } from "./kinds";
 
 export type Tab = "terminal" | "browser" | "editor" | "files" | "plan";
 export const tabs: Tab[] = ["terminal", "browser", "editor", "files", "plan"];
 
-const by: Record<string, Tab> = {
-  bash: "terminal", python_execute: "terminal", read_output: "terminal",
-  browser_use: "browser", web_fetch: "browser", crawl: "browser", web_search: "browser", research: "browser",
-  str_replace_editor: "editor", apply_patch: "editor", file_saver: "editor", grep: "terminal", glob: "terminal",
-  data_visualization: "files", data_report: "files", data_query: "terminal", read_document: "files", planning: "plan",
+/** null: there is nothing to see of them. */
+const by: Partial<Record<Kind, Tab | null>> = {
+  runs: "terminal", finds: "terminal", searches: "browser", fetches: "browser", browses: "browser", writes: "editor", draws: "files", plans: "plan", asks: null, ends: null,
 };
-
-/** These only speak with the person or end the work: there is nothing to see of them. */
-const quiet = new Set(["ask_human", "terminate"]);
-
-/** The tool that a call uses in the end. */
-export function toolOf(c: Call): string {
-  const inner = c.name === "use_tool" ? args(c)["name"] : "";
-  return typeof inner === "string" && inner ? inner : c.name;
-}
 
 /** The tab that shows a call; null if there is nothing to see. */
 export function tabOf(c: Call): Tab | null {
-  const name = toolOf(c);
-  if (quiet.has(name)) return null;
-  return by[name] ?? (pathOf(c) ? "editor" : "terminal");
+  const kind = kindOf(c);
+  if (kind && kind in by) return by[kind]!;
+  const path = pathOf(c);
+  if (!path) return "terminal";
+  return kind === "reads" && ["pdf", "office", "image", "none"].includes(sortOf(path)) ? "files" : "editor";
 }
 
 /** The file that a call works on, or "". */
 export function pathOf(c: Call): string {
-  const a = args(c);
-  const inner = c.name === "use_tool" && typeof a["arguments"] === "object" ? (a["arguments"] ?? {}) : a;
+  const inner = args(meant(c));
   for (const path of [c.detail?.path, inner["path"], inner["file_path"], c.detail?.files?.[0]]) if (typeof path === "string" && path) return path;
   return "";
 }
