@@ -61,10 +61,54 @@ type ToolSpec struct {
 	// program's, each with its Words.
 	Sources []Source `json:"sources,omitempty"`
 
+	// Says is what people read of the tool's calls. The first one that is about a call
+	// counts. None: surfaces show the tool's name.
+	Says []Saying `json:"says,omitempty"`
+
 	// Deferred says that requests leave the spec out: the model finds it with
 	// another tool and calls it through [UseTool], or by its name.
 	Deferred bool `json:"deferred,omitempty"`
 }
+
+// A Saying says what calls of a tool are for, and in which words. The model never reads it.
+// It is recorded with the tool, so that a session is shown alike when the tool is gone.
+type Saying struct {
+	// If is ARGUMENT=VALUE, or ARGUMENT=VALUE|VALUE: it is about calls with such an
+	// argument. "": about all.
+	If string `json:"if,omitempty"`
+
+	Kind ToolKind `json:"kind,omitempty"`
+
+	// Words are, by language ("en", "zh"), what a call is to do, is doing and did: "count,
+	// counting, counted". {NAME} stands for an argument of the call, and {NAME+1} for a number
+	// that people count from 1.
+	Words map[string]string `json:"words,omitempty"`
+
+	// On names the arguments that say what a call works on; the first that is given
+	// counts. None: surfaces choose among the arguments by their names.
+	On []string `json:"on,omitempty"`
+}
+
+// A ToolKind says what calls are for, to people: it decides on their icon and on where their
+// work is shown. [Hints] say what calls may do. The zero value is none of these kinds.
+type ToolKind string
+
+// The kinds of tools.
+const (
+	ToolReads     ToolKind = "reads"    // a file, or a part of a result
+	ToolFinds     ToolKind = "finds"    // files, or places in them
+	ToolSearches  ToolKind = "searches" // the web
+	ToolFetches   ToolKind = "fetches"  // a page, as a text
+	ToolBrowses   ToolKind = "browses"  // in a browser
+	ToolWrites    ToolKind = "writes"   // or changes files of text
+	ToolDraws     ToolKind = "draws"    // documents and pictures
+	ToolRuns      ToolKind = "runs"     // commands and programs
+	ToolPlans     ToolKind = "plans"
+	ToolDelegates ToolKind = "delegates"
+	ToolAsks      ToolKind = "asks" // the person
+	ToolEnds      ToolKind = "ends" // the work
+	ToolUses      ToolKind = "uses" // another tool: see [UseTool]
+)
 
 // UseTool is the name of the tool by which models call tools that requests leave
 // out. Its arguments are those of [Meant].

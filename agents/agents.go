@@ -109,7 +109,7 @@ func (o Options) agent(name, description, instructions string, own []openmanus.T
 // withForm returns the instructions of an agent with these tools. If its answer has a
 // form, they say so.
 func withForm(instructions string, ts []openmanus.Tool) string {
-	const form = "create_chat_completion"
+	const form = tools.CompletionName
 	has := slices.ContainsFunc(ts, func(t openmanus.Tool) bool { return t.Spec().Name == form })
 	if !has || strings.Contains(instructions, form) {
 		return instructions

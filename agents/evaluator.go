@@ -8,6 +8,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -36,6 +37,7 @@ func newCopyTool(attempts []Attempt, c Copies) openmanus.Tool {
 			Input: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
 		},
 		Hints: openmanus.Hints{Internal: true, Idempotent: true},
+		Says:  toolspec.Says(": copy the workspace, copying the workspace, copied the workspace | 复制工作区, 正在复制工作区, 复制了工作区"),
 	}
 	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, _ struct{}) (openmanus.Result, error) {
 		r := Round{Attempts: attempts}
@@ -81,6 +83,7 @@ func (keepTool) Spec() openmanus.ToolSpec {
 				`"required":["attempt","why"],"additionalProperties":false}`),
 		},
 		Hints:     openmanus.Hints{Edits: true, Idempotent: true},
+		Says:      toolspec.Says("writes: keep an attempt, keeping an attempt, kept an attempt | 采用方案, 正在采用方案, 采用了方案"),
 		Arguments: []openmanus.Argument{{Name: "*", Kind: openmanus.TextArgument}},
 	}
 }

@@ -328,7 +328,7 @@ func (cs closers) Close() error {
 func (f *File) choose(all []openmanus.Tool) ([]openmanus.Tool, error) {
 	var ts []openmanus.Tool
 	var names []string
-	wanted := append(slices.Clone(f.Tools), "terminate", "read_output", "create_chat_completion", "delegate", "skill")
+	wanted := append(slices.Clone(f.Tools), tools.TerminateName, tools.ReadOutputName, tools.CompletionName, tools.DelegateName, skillName)
 	for _, t := range all {
 		name := t.Spec().Name
 		names = append(names, name)
@@ -337,7 +337,7 @@ func (f *File) choose(all []openmanus.Tool) ([]openmanus.Tool, error) {
 		}
 	}
 	for _, name := range f.Tools {
-		if !slices.Contains(names, name) && name != "delegate" && name != "skill" {
+		if !slices.Contains(names, name) && name != tools.DelegateName && name != skillName {
 			return nil, fmt.Errorf("%s: there is no tool %q; the tools are %s", f.Path, name, strings.Join(names, ", "))
 		}
 	}

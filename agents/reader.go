@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -59,6 +60,7 @@ func NewReadUntrusted(fetch, read, ref openmanus.Tool) openmanus.Tool {
 			Input: json.RawMessage(prompt("read_untrusted.json")),
 		},
 		Hints: openmanus.Hints{ReadOnly: true, Idempotent: true, Delegates: true},
+		Says:  toolspec.Says("reads: ask of a text, asking of a text, asked of a text | 询问文本, 正在询问文本, 询问了文本"),
 		Arguments: []openmanus.Argument{
 			{Name: "url", Kind: openmanus.URLArgument, Does: openmanus.Requests},
 			{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads},

@@ -81,13 +81,13 @@ func (f *RemoteFlow) Next(s *openmanus.State) []openmanus.Task {
 		if failed && s.Moves > 0 {
 			return f.end(s, st, "its files were not saved: "+c.Done.Parts.Text())
 		}
-	case a2aclient.SendTool(f.Name), a2aclient.FollowTool(f.Name), "ask_human":
+	case a2aclient.SendTool(f.Name), a2aclient.FollowTool(f.Name), tools.AskHumanName:
 		switch {
 		case failed && s.Moves > 0:
 			return f.fail(s, c.Done.Parts.Text())
 		case failed && c.Name == a2aclient.SendTool(f.Name): // resumed
 			return f.call(s, c.Name, json.RawMessage(c.Arguments()))
-		case !failed && c.Name == "ask_human":
+		case !failed && c.Name == tools.AskHumanName:
 			return f.send(s, c.Done.Parts.Text())
 		}
 	}
@@ -105,7 +105,7 @@ func (f *RemoteFlow) goOn(s *openmanus.State, st a2aclient.Standing) []openmanus
 		return f.end(s, st, "")
 	case a2awire.InputRequired:
 		asked := fmt.Sprintf("The agent %s asks:\n%s", f.Name, clip.Text(said, 8000))
-		return f.call(s, "ask_human", map[string]string{"inquire": asked})
+		return f.call(s, tools.AskHumanName, map[string]string{"inquire": asked})
 	case a2awire.AuthRequired:
 		return f.fail(s, "it needs a person to sign in: "+said)
 	case a2awire.Failed, a2awire.Canceled, a2awire.Rejected:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -98,6 +99,9 @@ func fileLabel(name string) string {
 	return name
 }
 
+// skillName is the name of the tool that reads skills.
+const skillName = "skill"
+
 // newSkillTool returns the tool that reads skills. Those of the workspace ws, if
 // it is not nil, are read as its other files are, so that the same files exist.
 func newSkillTool(skills []Skill, ws workspace.Files) openmanus.Tool {
@@ -129,8 +133,9 @@ func newSkillTool(skills []Skill, ws workspace.Files) openmanus.Tool {
 		`"file":{"type":"string","description":"One of its files, instead of its text."}` +
 		`},"required":["name"],"additionalProperties":false}`
 	spec := openmanus.ToolSpec{
-		ToolSpec:  llm.ToolSpec{Name: "skill", Description: strings.TrimSpace(b.String()), Input: json.RawMessage(schema)},
+		ToolSpec:  llm.ToolSpec{Name: skillName, Description: strings.TrimSpace(b.String()), Input: json.RawMessage(schema)},
 		Hints:     openmanus.Hints{ReadOnly: true, Idempotent: true},
+		Says:      toolspec.Says("reads: read a skill, reading a skill, read a skill | 读取技能, 正在读取技能, 读取了技能 @ name"),
 		Arguments: []openmanus.Argument{{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Reads}},
 		Sources:   sources,
 	}

@@ -6,10 +6,11 @@ import (
 	"errors"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/tools"
 )
 
 // verdictName is the tool with which a critic answers.
-const verdictName = "create_chat_completion"
+const verdictName = tools.CompletionName
 
 // A verdictTool is a critic's answer. That a claim is true counts only from a critic
 // that has looked: before, at least one of its other calls has succeeded. A critic

@@ -1,18 +1,16 @@
 package browser
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -101,18 +99,8 @@ func NewTool(cfg Config) *Tool {
 	if cfg.Start == nil {
 		cfg.Start = func(ctx context.Context) (*Browser, error) { return Start(ctx, Options{}) }
 	}
-	var input bytes.Buffer
-	if err := json.Compact(&input, []byte(schema)); err != nil {
-		panic("browser: data/schema.json: " + err.Error())
-	}
-	t := &Tool{cfg: cfg, slots: make(map[string]*slot), shown: make(map[string]*Browser)}
-	t.spec.ToolSpec = llm.ToolSpec{
-		Name:        "browser_use",
-		Description: strings.TrimSpace(description),
-		Input:       input.Bytes(),
-	}
-	t.spec.Arguments, t.spec.Hints.Ordered = arguments, true
-	return t
+	spec := toolspec.New("browser_use", description, schema, openmanus.Hints{Ordered: true}, arguments...)
+	return &Tool{cfg: cfg, slots: make(map[string]*slot), shown: make(map[string]*Browser), spec: spec}
 }
 
 // OnChange makes the tool call f when a session has got a browser that can be watched, or has

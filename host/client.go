@@ -22,7 +22,7 @@ func addClient(a *openmanus.Agent, c *openmanus.Client) error {
 		return nil
 	}
 	if c.MustCall { // nothing else ends the work
-		a.Tools = slices.DeleteFunc(slices.Clone(a.Tools), func(t openmanus.Tool) bool { return t.Spec().Name == "terminate" })
+		a.Tools = slices.DeleteFunc(slices.Clone(a.Tools), func(t openmanus.Tool) bool { return t.Spec().Name == tools.TerminateName })
 		a.Settings.ToolChoice = "required"
 	}
 	var names []string

@@ -136,7 +136,7 @@ func Prefilled(spec openmanus.Spec, plan []byte, by string) (openmanus.Body, err
 		return nil, mistake(err)
 	}
 	const afterOpening = 3 // Opened, Configured, UserSaid
-	call := llm.Call{ID: "c0-1", Name: "planning", Input: string(args)}
+	call := llm.Call{ID: "c0-1", Name: tools.PlanningName, Input: string(args)}
 	return openmanus.ModelSaid{
 		Turn: 0, Re: afterOpening, Stop: llm.ToolUse, By: by,
 		Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}},

@@ -24,7 +24,7 @@ func specOfVersion1(s *openmanus.State) openmanus.Spec {
 	spec := s.Config.Spec
 	spec.Agent, spec.SandboxKind = name, kindOfVersion1(s.Config.Sandbox)
 	for _, t := range s.Config.Tools {
-		if t.Name == "create_chat_completion" {
+		if t.Name == tools.CompletionName {
 			spec.Answer = slices.Clone(t.Input)
 		}
 		if names := tools.Assistants(t); names != nil {

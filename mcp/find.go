@@ -12,6 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -57,6 +58,7 @@ func (c *Client) findTool(deferred []Deferred) openmanus.Tool {
 			"arguments; then call them with " + nameUse + ": " + strings.Join(kinds, ", ") + "."
 	}
 	spec := openmanus.ToolSpec{Hints: openmanus.Hints{ReadOnly: true, Idempotent: true, Internal: len(names) == 0},
+		Says:     toolspec.Says(": look for a tool, looking for a tool, looked for a tool | 查找工具, 正在查找工具, 查找了工具 @ query"),
 		ToolSpec: llm.ToolSpec{Name: nameFind, Description: about}}
 	return openmanus.Func(spec, func(
 		ctx context.Context, call openmanus.Call, in findArgs,
@@ -253,8 +255,9 @@ type useTool struct {
 }
 
 func (c *Client) useTool() openmanus.Tool {
-	return &useTool{c, openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: nameUse, Input: useSchema,
-		Description: "Call a tool that " + nameFind + " has described."}}}
+	return &useTool{c, openmanus.ToolSpec{
+		Says:     toolspec.Says("uses: use a tool, using a tool, used a tool | 使用工具, 正在使用工具, 使用了工具"),
+		ToolSpec: llm.ToolSpec{Name: nameUse, Input: useSchema, Description: "Call a tool that " + nameFind + " has described."}}}
 }
 
 // Spec implements [openmanus.Tool].

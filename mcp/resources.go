@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -41,6 +42,7 @@ const readerSchema = `{"type":"object","properties":{` +
 func newReader(c *Client, name, description, properties string) *reader {
 	schema := json.RawMessage(fmt.Sprintf(readerSchema, properties))
 	return &reader{c: c, spec: openmanus.ToolSpec{
+		Says:     toolspec.Says(": ask an MCP server, asking an MCP server, asked an MCP server | 询问 MCP 服务器, 正在询问 MCP 服务器, 询问了 MCP 服务器 @ server"),
 		ToolSpec: llm.ToolSpec{Name: name, Description: description, Input: schema},
 	}}
 }

@@ -13,6 +13,9 @@ import (
 // An Assistant is an agent to which work can be delegated.
 type Assistant struct{ Name, Description string }
 
+// DelegateName is the name of the tool that gives work to other agents.
+const DelegateName = "delegate"
+
 // NewDelegate returns the delegate tool, by which an agent gives work to one of
 // the assistants. Its calls do not run: the driver of the session opens a child
 // session for each. NewDelegate panics without an assistant, which is a
@@ -22,7 +25,7 @@ func NewDelegate(assistants []Assistant) openmanus.Tool {
 		panic("tools.NewDelegate: no assistants")
 	}
 	_, fill := roster(assistants)
-	return delegate{filledSpec("delegate", "delegate", fill, openmanus.Hints{Internal: true, Delegates: true},
+	return delegate{filledSpec(DelegateName, "delegate", fill, openmanus.Hints{Internal: true, Delegates: true},
 		onlyText)}
 }
 

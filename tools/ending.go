@@ -12,6 +12,12 @@ import (
 	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
 
+// The names of the tools that end the work.
+const (
+	TerminateName  = "terminate"
+	CompletionName = "create_chat_completion"
+)
+
 type terminateInput struct {
 	Status string `json:"status"`
 }
@@ -23,7 +29,7 @@ var ending = openmanus.Hints{Final: true, Internal: true, Idempotent: true}
 // answer is the last text of the agent.
 func NewTerminate() openmanus.Tool {
 	return openmanus.Func(
-		specOf("terminate", ending, onlyText),
+		specOf(TerminateName, ending, onlyText),
 		func(_ context.Context, _ openmanus.Call, in terminateInput) (openmanus.Result, error) {
 			res := openmanus.TextResult("The interaction has been completed with status: %s", in.Status)
 			res.Detail = openmanus.Ending{Status: in.Status}
@@ -43,7 +49,7 @@ const completionExample = `Example: {"response":"The three best months are May, 
 // JSON. Without a schema it is plain text. A schema that cannot be used is an
 // error.
 func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
-	const name = "create_chat_completion"
+	const name = CompletionName
 	about := specText(name + ".txt")
 	if len(schema) == 0 {
 		spec := toolspec.New(name, about+completionExample, specText(name+".json"), ending, onlyText)

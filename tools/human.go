@@ -12,12 +12,15 @@ type askHumanInput struct {
 	Inquire string `json:"inquire"`
 }
 
+// AskHumanName is the name of the tool that asks the person.
+const AskHumanName = "ask_human"
+
 // NewAskHuman returns the ask_human tool, which asks the person a question. It
 // does not block: the first run of a call returns an [openmanus.Ask], and the
 // second one, with the answer in [openmanus.Call].Answers, returns the answer.
 func NewAskHuman() openmanus.Tool {
 	return openmanus.Func(
-		specOf("ask_human", openmanus.Hints{Internal: true, Idempotent: true}, onlyText),
+		specOf(AskHumanName, openmanus.Hints{Internal: true, Idempotent: true}, onlyText),
 		func(_ context.Context, call openmanus.Call, in askHumanInput) (openmanus.Result, error) {
 			question := strings.TrimSpace(in.Inquire)
 			if question == "" {

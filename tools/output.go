@@ -21,12 +21,15 @@ type outputInput struct {
 	Pattern string `json:"pattern"`
 }
 
+// ReadOutputName is the name of the tool that reads long results.
+const ReadOutputName = "read_output"
+
 // NewReadOutput returns the read_output tool, which reads long results that are
 // kept whole as blobs. Offsets and limits are in bytes; what is shown begins
 // and ends between characters.
 func NewReadOutput() openmanus.Tool {
 	return openmanus.Func(
-		specOf("read_output", openmanus.Hints{ReadOnly: true, Idempotent: true},
+		specOf(ReadOutputName, openmanus.Hints{ReadOnly: true, Idempotent: true},
 			openmanus.Argument{Name: "ref", Kind: openmanus.BlobArgument, Does: openmanus.Reads}),
 		func(ctx context.Context, call openmanus.Call, in outputInput) (openmanus.Result, error) {
 			text, err := readOutput(ctx, call, in)

@@ -24,7 +24,7 @@ func NewPlanner(agents []Assistant) openmanus.Tool {
 		panic("tools.NewPlanner: no agents")
 	}
 	names, fill := roster(agents)
-	spec := filledSpec("planning", "planner", fill,
+	spec := filledSpec(PlanningName, "planner", fill,
 		openmanus.Hints{Internal: true, Idempotent: true}, onlyText)
 	return openmanus.Func(spec, func(
 		_ context.Context, call openmanus.Call, in planningInput,

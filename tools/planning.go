@@ -21,11 +21,14 @@ type planningInput struct {
 	StepNotes  *string    `json:"step_notes"`
 }
 
+// PlanningName is the name of the tool that keeps plans.
+const PlanningName = "planning"
+
 // NewPlanning returns the planning tool, by which an agent keeps plans and the
 // status of their steps. The Detail of its results is a [Plans].
 func NewPlanning() openmanus.Tool {
 	return openmanus.Func(
-		specOf("planning", openmanus.Hints{Internal: true, Idempotent: true, Keep: true},
+		specOf(PlanningName, openmanus.Hints{Internal: true, Idempotent: true, Keep: true},
 			onlyText),
 		func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 			plans, err := ReadPlans(call.Last)

@@ -26,14 +26,7 @@ var specs embed.FS
 
 // spec returns the spec of one of the tools.
 func spec(name string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
-	read := func(file string) string {
-		data, err := specs.ReadFile("specs/" + file)
-		if err != nil {
-			panic(err) // a programmer's mistake: the name has no file
-		}
-		return string(data)
-	}
-	return toolspec.New(name, read(name+".txt"), read(name+".json"), h, arguments...)
+	return toolspec.Read(specs, "specs", name, h, arguments...)
 }
 
 // readsOnly are the hints of the tools that only read.

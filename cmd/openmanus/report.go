@@ -254,7 +254,7 @@ func (d *drive) explain(s *openmanus.State) error {
 		b.WriteString("input or approval is needed, and no terminal is attached")
 		for _, w := range d.waiting {
 			c, q := w.Call, w.Call.Question()
-			verb, target := linemode.Phrase(c.Call, gist.Waiting)
+			verb, target := linemode.Phrase(c.Call, gist.Waiting, gist.SaysOf(w.State.Config.Tools, c.Name)...)
 			fmt.Fprintf(&b, "\n  %s%s  %s", above(summary.Asker(d.id, w)), verb, target)
 			if q.Kind == openmanus.AskRuling {
 				fmt.Fprintf(&b, "\n    %s", termtext.OneLine(q.Question, 200))

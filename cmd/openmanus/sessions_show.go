@@ -119,7 +119,7 @@ func (tr *transcript) item(it *view.Item) {
 // call prints a call, what was said about it, and the first lines of its result.
 func (tr *transcript) call(it *view.Item) {
 	s := tr.style
-	verb, target := linemode.Phrase(it.Call.Call, it.Tense())
+	verb, target := linemode.Phrase(it.Call.Call, it.Tense(), it.Call.Says...)
 	tr.write("\n" + s.Mark("● ") + strings.TrimSpace(s.Bold(verb)+"  "+target) + "  " + s.Dim("("+it.Call.ID+")"))
 	for _, n := range it.Call.Notes {
 		switch n.Kind {

@@ -524,7 +524,7 @@ func (s *Story) describe(session string, n *node, c llm.Call, t gist.Tense) upda
 
 // title returns a call in one line.
 func (n *node) title(c llm.Call, t gist.Tense) string {
-	does, target := gist.Phrase(c, t)
+	does, target := gist.Phrase(c, t, n.tools[c.Name].Says...)
 	line := []rune(n.prefix() + clip.OneLine(clip.Clean(does+" "+target)))
 	if len(line) > 200 {
 		line = append(line[:199], '…')
@@ -532,30 +532,23 @@ func (n *node) title(c llm.Call, t gist.Tense) string {
 	return strings.TrimSpace(string(line))
 }
 
-// kind returns which of the protocol's kinds a call is of.
+// kinds are the protocol's kinds of calls.
+var kinds = map[openmanus.ToolKind]string{
+	openmanus.ToolRuns: "execute", openmanus.ToolFinds: "search", openmanus.ToolSearches: "search", openmanus.ToolFetches: "fetch",
+	openmanus.ToolBrowses: "fetch", openmanus.ToolPlans: "think", openmanus.ToolReads: "read", openmanus.ToolWrites: "edit", openmanus.ToolDraws: "edit",
+}
+
+// kind returns which of the protocol's kinds a call is of: by what its tool says, or else
+// by what the tool may do.
 func (n *node) kind(c llm.Call) string {
-	var args struct{ Command string }
-	_ = json.Unmarshal([]byte(c.Input), &args) // what is not there is no view
-	switch c.Name {
-	case "bash", "python_execute":
-		return "execute"
-	case "glob", "grep", "web_search":
-		return "search"
-	case "web_fetch", "browser_use":
-		return "fetch"
-	case "planning":
-		return "think"
-	}
-	h := n.tools[c.Name].Hints
+	spec, byHints := n.tools[c.Name], "other"
 	switch {
-	case c.Name == "str_replace_editor" && args.Command == "view":
-		return "read"
-	case h.Edits || c.Name == "str_replace_editor":
-		return "edit"
-	case h.ReadOnly:
-		return "read"
+	case spec.Hints.Edits:
+		byHints = "edit"
+	case spec.Hints.ReadOnly:
+		byHints = "read"
 	}
-	return "other"
+	return cmp.Or(kinds[gist.Kind(c, spec.Says...)], byHints)
 }
 
 // locations returns the file that a call names.
@@ -612,7 +605,8 @@ func (s *Story) done(session string, n *node, c *view.Call, b openmanus.CallDone
 		u.Locations = append(u.Locations, location{Path: n.abs(f.Path)})
 	}
 	ups := []update{u}
-	if spec, known := n.tools[c.Name]; !n.below && (known && tools.KeepsPlans(spec) || c.Name == "planning") {
+	spec := n.tools[c.Name]
+	if !n.below && (tools.KeepsPlans(spec) || gist.Kind(c.Call, spec.Says...) == openmanus.ToolPlans) {
 		ups = append(ups, planOf(b.Detail)...)
 	}
 	return ups

@@ -1,52 +1,35 @@
 package gist
 
 import (
+	_ "embed"
 	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A verb has the forms for what is to be done, is being done, and was done.
-type verb struct{ do, doing, did string }
+// earlierFile has what tools say in journals that were recorded before tools had
+// [openmanus.ToolSpec].Says. It is history: no tool is added to it. The page has it, too.
+//
+//go:embed earlier.json
+var earlierFile []byte
 
-// verbs say what the built-in tools do. "" is for every other action or command.
-var verbs = map[string]map[string]verb{
-	"bash":           {"": {"run", "running", "ran"}},
-	"python_execute": {"": {"run Python", "running Python", "ran Python"}},
-	"file_saver":     {"": {"write", "writing", "wrote"}},
-	"apply_patch":    {"": {"edit", "editing", "edited"}},
-	"glob":           {"": {"look for", "looking for", "looked for"}},
-	"grep":           {"": {"search", "searching", "searched"}},
-	"read_document":  {"": {"read", "reading", "read"}},
-	"read_output":    {"": {"read on", "reading on", "read on"}},
-	"read_untrusted": {"": {"ask of a text", "asking of a text", "asked of a text"}},
-	"web_search":     {"": {"search the web", "searching the web", "searched the web"}},
-	"web_fetch":      {"": {"fetch", "fetching", "fetched"}},
-	"ask_human":      {"": {"ask", "asking", "asked"}},
-	"crawl":          {"": {"crawl", "crawling", "crawled"}},
-	"keep_attempt":   {"": {"keep an attempt", "keeping an attempt", "kept an attempt"}},
-	"find_tools":     {"": {"look for a tool", "looking for a tool", "looked for a tool"}},
-	"data_report":    {"": {"make a report", "making a report", "made a report"}},
-	"planning": {
-		"": {"change the plan", "changing the plan", "changed the plan"}, "create": {"plan", "planning", "planned"},
-		"get": {"read the plan", "reading the plan", "read the plan"}, "list": {"list the plans", "listing the plans", "listed the plans"},
-	},
-	"data_visualization": {"": {"draw a chart", "drawing a chart", "drew a chart"}},
-	"terminate":          {"": {"end", "ending", "ended"}},
-	"delegate":           {"": {"delegate", "delegating", "delegated"}},
-	"str_replace_editor": {
-		"": {"edit", "editing", "edited"}, "view": {"read", "reading", "read"}, "create": {"write", "writing", "wrote"},
-		"undo_edit": {"take back", "taking back", "took back"},
-	},
-	"browser_use": {
-		"": {"use the browser", "using the browser", "used the browser"}, "go_to_url": {"open", "opening", "opened"},
-		"click_element": {"click", "clicking", "clicked"}, "input_text": {"type", "typing", "typed"},
-		"extract_content": {"read the page", "reading the page", "read the page"},
-		"web_search":      {"search the web", "searching the web", "searched the web"},
-	},
-}
+// earlier returns it by the names of tools.
+var earlier = sync.OnceValue(func() (all map[string][]openmanus.Saying) {
+	if err := json.Unmarshal(earlierFile, &all); err != nil {
+		panic("gist: " + err.Error()) // the file is part of the program
+	}
+	return all
+})
 
 // A Tense says where a call is.
 type Tense int
@@ -58,58 +41,111 @@ const (
 	Never                // it was not allowed: "Wanted to run"
 )
 
-// in returns the verb in a tense, as the beginning of a sentence.
-func (v verb) in(t Tense) string {
-	switch t {
-	case Waiting:
-		return "Wants to " + v.do
-	case Never:
-		return "Wanted to " + v.do
-	case Running:
-		return strings.ToUpper(v.doing[:1]) + v.doing[1:]
-	default:
-		return strings.ToUpper(v.did[:1]) + v.did[1:]
-	}
-}
-
 // Phrase returns what a call does as a verb and what it works on, such as "Ran" and "go
-// test ./...", in a tense. Tools that are not built in are their own verbs. Both are one line; the
-// text is the model's, as that of [Call].
-func Phrase(c llm.Call, t Tense) (does, target string) {
-	of, known := verbs[c.Name]
-	if !known {
+// test ./...", in a tense, by what its tool says. A tool that says nothing is its own verb.
+// Both are one line; the text is the model's, as that of [Call].
+func Phrase(c llm.Call, t Tense, says ...openmanus.Saying) (does, target string) {
+	args := arguments(c)
+	s := saying(c.Name, args, says)
+	forms := strings.Split(s.Words["en"], ", ")
+	if len(forms) != 3 {
 		return clip.OneLine(c.Name), Call(c)
 	}
-	var args struct {
-		Action  string `json:"action"`
-		Command string `json:"command"`
-		Path    string `json:"path"`
-		Title   string `json:"title"`
+	switch t {
+	case Waiting:
+		does = "Wants to " + forms[0]
+	case Never:
+		does = "Wanted to " + forms[0]
+	case Running:
+		does = capital(forms[1])
+	default:
+		does = capital(forms[2])
 	}
-	if json.Unmarshal([]byte(c.Input), &args) != nil {
-		return of[""].in(t), Call(c)
+	target = Call(c)
+	if args != nil && len(s.On) > 0 {
+		target = ""
+		for _, name := range slices.Backward(s.On) {
+			if text := words(args[name]); text != "" {
+				target = text
+			}
+		}
 	}
-	action := args.Action
-	if c.Name == "str_replace_editor" || c.Name == "planning" {
-		action = args.Command
+	return clip.OneLine(filled(does, args)), clip.OneLine(target)
+}
+
+// capital returns a text with a capital at its beginning.
+func capital(text string) string {
+	r, n := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(r)) + text[n:]
+}
+
+// SaysOf returns what a tool says, as a session has recorded it.
+func SaysOf(tools []openmanus.ToolSpec, name string) []openmanus.Saying {
+	if i := slices.IndexFunc(tools, func(t openmanus.ToolSpec) bool { return t.Name == name }); i >= 0 {
+		return tools[i].Says
 	}
-	v, ok := of[action]
-	if !ok {
-		v = of[""]
-	}
-	if c.Name == "str_replace_editor" && args.Path != "" {
-		return v.in(t), clip.OneLine(args.Path)
-	}
-	if c.Name == "planning" {
-		return v.in(t), clip.OneLine(args.Title) // its steps are shown as its result
-	}
-	return v.in(t), Call(c)
+	return nil
+}
+
+// Kind returns what a call is for, by what its tool says.
+func Kind(c llm.Call, says ...openmanus.Saying) openmanus.ToolKind {
+	return saying(c.Name, arguments(c), says).Kind
 }
 
 // Looks reports whether a call only shows the model a file: a person can open it.
-func Looks(c llm.Call) bool {
-	var args struct {
-		Command string `json:"command"`
+func Looks(c llm.Call, says ...openmanus.Saying) bool {
+	args := arguments(c)
+	return words(args["path"]) != "" && saying(c.Name, args, says).Kind == openmanus.ToolReads
+}
+
+// arguments returns the arguments of a call, or nil if they are no JSON object.
+func arguments(c llm.Call) (args map[string]any) {
+	if json.Unmarshal([]byte(c.Input), &args) != nil {
+		return nil
 	}
-	return c.Name == "str_replace_editor" && json.Unmarshal([]byte(c.Input), &args) == nil && args.Command == "view"
+	return args
+}
+
+// saying returns what is said of a call with these arguments: of what its tool says, or of
+// what tools of that name said earlier.
+func saying(tool string, args map[string]any, says []openmanus.Saying) openmanus.Saying {
+	if len(says) == 0 {
+		says = earlier()[tool]
+	}
+	for _, s := range says {
+		name, values, _ := strings.Cut(s.If, "=")
+		if s.If == "" || slices.Contains(strings.Split(values, "|"), words(args[name])) {
+			return s
+		}
+	}
+	return openmanus.Saying{}
+}
+
+// words returns an argument as a text: of a list, the first element.
+func words(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []any:
+		if len(v) > 0 {
+			return words(v[0])
+		}
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// blank matches an argument in words.
+var blank = regexp.MustCompile(`\{(\w+)(\+1)?\}`)
+
+// filled returns a text with the arguments that stand in it in braces.
+func filled(text string, args map[string]any) string {
+	return blank.ReplaceAllStringFunc(text, func(in string) string {
+		m := blank.FindStringSubmatch(in)
+		v := words(args[m[1]])
+		if n, err := strconv.Atoi(v); err == nil && m[2] != "" {
+			return strconv.Itoa(n + 1)
+		}
+		return v
+	})
 }

@@ -104,7 +104,8 @@ func claudePattern(matcher string) (string, bool) {
 }
 
 // claudeNames returns the names that Claude Code has for a tool that does the same. A tool
-// that does one of several things has the names of all.
+// that does one of several things has the names of all. Our names stand here, beside those of
+// arguments below: this file translates between two vocabularies.
 func claudeNames(tool string) []string {
 	switch tool {
 	case "bash":

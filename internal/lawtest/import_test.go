@@ -305,6 +305,7 @@ var adapters = []floor{
 		module + "/internal/protected": "what a file of others must not be called",
 	}, not: []string{"os/exec"}},
 	{pkg: "mcp", may: map[string]string{
+		module + "/internal/toolspec":                byHand,
 		module + "/act":                              acts,
 		module + "/internal/sight":                   sighted,
 		module + "/internal/clip":                    "texts are shortened for people",
@@ -391,6 +392,7 @@ var adapters = []floor{
 	}},
 
 	{pkg: "browser", may: map[string]string{
+		module + "/internal/toolspec":       byHand,
 		module + "/internal/hostexec":       helpers,
 		module + "/sandbox/egress":          "the proxy of a browser, and addresses as rules read them",
 		module + "/internal/clip":           "texts are shortened for people",
@@ -500,6 +502,7 @@ var adapters = []floor{
 
 var configured = []floor{
 	{pkg: "agents", may: map[string]string{
+		module + "/internal/toolspec":  byHand,
 		module + "/internal/a2aclient": "agents elsewhere", module + "/internal/a2awire": "how their tasks stand",
 		module + "/internal/clip": "texts are shortened for people",
 		module:                    speaks, module + "/workspace": worlds,
@@ -580,6 +583,7 @@ var surfaces = []floor{
 	{pkg: "server/agui", may: map[string]string{
 		module + "/internal/view": shows,
 		module:                    speaks, module + "/llm": models, module + "/internal/clip": "characters are sent whole",
+		module + "/internal/gist": "which tool plans",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "server/openai", may: map[string]string{
 		module + "/internal/view": shows,

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/termtext"
@@ -20,14 +21,14 @@ func (p *Printer) head(id string) {
 		if !c.running() {
 			tense = gist.Waiting
 		}
-		p.line(p.o.Style.Mark("● ") + p.title(c.Call.Call, tense))
+		p.line(p.o.Style.Mark("● ") + p.title(c.Call, tense))
 		p.under = id
 	}
 }
 
 // title returns a call in one line.
-func (p *Printer) title(c llm.Call, t gist.Tense) string {
-	verb, target := Phrase(c, t)
+func (p *Printer) title(c *view.Call, t gist.Tense) string {
+	verb, target := Phrase(c.Call, t, c.Says...)
 	if target == "" {
 		return p.o.Style.Bold(verb)
 	}
@@ -36,8 +37,8 @@ func (p *Printer) title(c llm.Call, t gist.Tense) string {
 
 // Phrase returns a call as [gist.Phrase] has it, in at most 60 and 120 characters, with
 // what does not show as escapes.
-func Phrase(c llm.Call, t gist.Tense) (verb, target string) {
-	verb, target = gist.Phrase(c, t)
+func Phrase(c llm.Call, t gist.Tense, says ...openmanus.Saying) (verb, target string) {
+	verb, target = gist.Phrase(c, t, says...)
 	return termtext.OneLine(clip.Visible(verb), 60), termtext.OneLine(clip.Visible(target), 120)
 }
 
@@ -58,12 +59,12 @@ func (p *Printer) done(it *view.Item) {
 	}
 	switch {
 	case !c.headed:
-		p.line(p.o.Style.Mark("● ") + p.title(c.Call.Call, gist.Done))
+		p.line(p.o.Style.Mark("● ") + p.title(c.Call, gist.Done))
 	case p.under != id:
-		p.line(p.o.Style.Dim("○ ") + p.title(c.Call.Call, gist.Done))
+		p.line(p.o.Style.Dim("○ ") + p.title(c.Call, gist.Done))
 	}
 	e := *it.Call.End
-	if n := len(e.Lines); gist.Looks(c.Call.Call) && !e.Bad && e.Pictures == 0 {
+	if n := len(e.Lines); gist.Looks(c.Call.Call, c.Call.Says...) && !e.Bad && e.Pictures == 0 {
 		e.Lines, e.Word = nil, clip.Count(n, "line")
 	}
 	ls, left := gist.Tail(e.Lines, b.Detail, tailLines)

@@ -339,7 +339,7 @@ func (p *Printer) ruled(b openmanus.Ruled) {
 		if b.Allow {
 			tense = gist.Waiting
 		}
-		verb, target := Phrase(c.Call.Call, tense)
+		verb, target := Phrase(c.Call.Call, tense, c.Call.Says...)
 		what = strings.TrimSpace(verb+"  "+clip.Text(target, 60)) + ": "
 	}
 	if !b.Allow {

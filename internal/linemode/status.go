@@ -115,7 +115,7 @@ func (p *Printer) now(at time.Time) string {
 	switch {
 	case len(running) == 1:
 		c := running[0]
-		verb, target := Phrase(c.Call.Call, gist.Running)
+		verb, target := Phrase(c.Call.Call, gist.Running, c.Call.Says...)
 		since, what = c.Begun, strings.TrimSpace(verb+" "+clip.Text(target, 40))
 		if last := strings.TrimSpace(clip.Clean(c.last)); last != "" {
 			tail = " │ " + last

@@ -147,7 +147,7 @@ func (p *page) steps(b *strings.Builder, items []*view.Item) {
 			failed++
 		}
 	}
-	does, on := gist.Phrase(items[0].Call.Call, over(items[0]))
+	does, on := gist.Phrase(items[0].Call.Call, over(items[0]), items[0].Call.Says...)
 	first := clip.Visible(does + " " + clip.Text(on, 80))
 	if len(items) > 1 {
 		first = clip.Count(len(items), "step") + " · " + first + " …"
@@ -188,7 +188,7 @@ func (p *page) step(b *strings.Builder, it *view.Item) {
 		end = *c.End
 	}
 	word, bad := ending(it)
-	does, on := gist.Phrase(c.Call, over(it))
+	does, on := gist.Phrase(c.Call, over(it), c.Says...)
 	class := ""
 	if bad {
 		class = ` class="bad"`

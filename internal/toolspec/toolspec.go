@@ -33,10 +33,15 @@ func Text(files fs.FS, name string) string {
 }
 
 // New returns the spec of a tool. It trims the description and compacts the
-// schema. arguments declare what calls do with their arguments, for rules about
+// schema. Lines of the description above a line "---" are for people: see [Says].
+// arguments declare what calls do with their arguments, for rules about
 // commands, paths and hosts. New panics if schema is not JSON.
 func New(name, description, schema string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
 	var b bytes.Buffer
+	var says []openmanus.Saying
+	if head, rest, ok := strings.Cut(description, "\n---\n"); ok {
+		says, description = Says(head), rest
+	}
 	if err := json.Compact(&b, []byte(schema)); err != nil {
 		panic(fmt.Sprintf("the schema of the tool %s: %v", name, err))
 	}
@@ -44,5 +49,37 @@ func New(name, description, schema string, h openmanus.Hints, arguments ...openm
 		ToolSpec:  llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Input: b.Bytes()},
 		Hints:     h,
 		Arguments: arguments,
+		Says:      says,
 	}
+}
+
+// Says reads what people read of a tool's calls, on a line each:
+//
+//	[ARGUMENT=VALUE] [KIND]: DO, DOING, DID | the same in Chinese [@ ARGUMENT, …]
+//
+// The arguments after @ say what a call works on. Says panics if the text has another form.
+func Says(text string) (all []openmanus.Saying) {
+	for line := range strings.SplitSeq(text, "\n") {
+		about, words, _ := strings.Cut(line, ":")
+		words, on, _ := strings.Cut(words, " @ ")
+		en, zh, _ := strings.Cut(words, " | ")
+		s := openmanus.Saying{Words: map[string]string{"en": strings.TrimSpace(en), "zh": strings.TrimSpace(zh)}}
+		for _, forms := range s.Words {
+			if strings.Count(forms, ", ") != 2 {
+				panic(fmt.Sprintf("toolspec: %q has not three forms in both languages", line))
+			}
+		}
+		for _, f := range strings.Fields(about) {
+			if strings.Contains(f, "=") {
+				s.If = f
+			} else {
+				s.Kind = openmanus.ToolKind(f)
+			}
+		}
+		if on != "" {
+			s.On = strings.Split(on, ", ")
+		}
+		all = append(all, s)
+	}
+	return all
 }

@@ -149,7 +149,7 @@ func callHead(b *block, t Theme, now time.Time) (mark, name, what, end string) {
 	if b.Kind == view.Agent {
 		name, what = "agent", termtext.OneLine(clip.Visible(b.Below.Label), 80)
 	} else {
-		name, what = gist.Phrase(b.Call.Call, b.Tense())
+		name, what = b.Phrase()
 		name, what = clip.Text(clip.Visible(name), 40), clip.Visible(what)
 	}
 	took := ""

@@ -311,7 +311,7 @@ func (p *program) readMore() tea.Cmd {
 		return nil
 	}
 	p.window.reading = true
-	id, gen, first, last := p.id, p.gen, p.window.first(), p.window.last()
+	id, gen, first, last, tools := p.id, p.gen, p.window.first(), p.window.last(), p.session.State.Config.Tools
 	return p.do(func(ctx context.Context) tea.Msg {
 		msg := pageMsg{gen: gen, later: where > 0}
 		from, to := max(1, first-pageEvents), first-1
@@ -319,6 +319,7 @@ func (p *program) readMore() tea.Cmd {
 			from, to = last+1, last+pageEvents
 		}
 		msg.page = newPage(from)
+		msg.page.Learn(tools)
 		msg.err = p.read(ctx, id, from-1, to, msg.page.apply)
 		msg.end = msg.page.Last < to
 		return msg
@@ -348,13 +349,14 @@ func (p *program) jump(seq int64) tea.Cmd {
 		p.window.pinned = true
 		return nil
 	}
-	id, gen, last := p.id, p.gen, p.session.State.Seq
+	id, gen, last, tools := p.id, p.gen, p.session.State.Seq, p.session.State.Config.Tools
 	return p.do(func(ctx context.Context) tea.Msg {
 		from := max(1, last-pageEvents+1)
 		if seq > 0 {
 			from = max(1, seq-pageEvents/4)
 		}
 		pg := newPage(from)
+		pg.Learn(tools)
 		err := p.read(ctx, id, from-1, from+pageEvents-1, pg.apply)
 		return jumpedMsg{gen, seq, pg, err}
 	})

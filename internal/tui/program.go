@@ -184,6 +184,9 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 	case beforeMsg:
 		if msg.gen == p.gen && msg.err == nil {
 			p.session.Join(msg.session)
+			for _, pg := range p.window.pages {
+				pg.Learn(p.session.State.Config.Tools)
+			}
 			return p.followBelow()
 		}
 	case noticeMsg:

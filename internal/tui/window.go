@@ -55,7 +55,7 @@ func (w *window) apply(ev openmanus.Event) {
 	p := w.pages[len(w.pages)-1]
 	if p.Last-p.First >= pageEvents {
 		next := newPage(ev.Seq)
-		next.Model = p.Model
+		next.Model, next.Tools = p.Model, p.Tools
 		w.pages, p = append(w.pages, next), next
 		w.trim()
 	}

@@ -44,9 +44,10 @@ type Item struct {
 
 // A Call is a call, as far as it came.
 type Call struct {
-	llm.Call            // with the arguments with which it runs
-	Asks     bool       // it waits for the person
-	Notes    []CallNote // what was said about it, in order
+	llm.Call                    // with the arguments with which it runs
+	Says     []openmanus.Saying // of its tool
+	Asks     bool               // it waits for the person
+	Notes    []CallNote         // what was said about it, in order
 	Done     *openmanus.CallDone
 	End      *gist.Ending // how it ended; nil: it has not
 }
@@ -101,6 +102,8 @@ type Below struct {
 	Tokens    int
 	Cost      openmanus.Money
 	Asks      int // how many of its questions wait; a surface that follows it sets it
+
+	tools []openmanus.ToolSpec // that it has
 }
 
 // Words returns the text of a message, with a word for each part that is no text.
@@ -164,6 +167,11 @@ func (it *Item) Tense() gist.Tense {
 		return gist.Never
 	}
 	return gist.Done
+}
+
+// Phrase returns the call of an item in words: see [gist.Phrase].
+func (it *Item) Phrase() (does, target string) {
+	return gist.Phrase(it.Call.Call, it.Tense(), it.Call.Says...)
 }
 
 // Last returns the last note about a call of a kind other than Asked, or nil.

@@ -19,6 +19,9 @@ type Page struct {
 	Loose []openmanus.Event
 	Model string // the last one that answered
 
+	// Tools are those of the session, if a page has its configuration: see [Page.Learn].
+	Tools []openmanus.ToolSpec
+
 	answer  string // the last one
 	changes []Change
 	byCall  map[string]*Item
@@ -31,6 +34,19 @@ func NewPage(first int64) *Page {
 	return &Page{First: first, Last: first - 1, byCall: make(map[string]*Item), byChild: make(map[string]*Item)}
 }
 
+// Learn tells a page of the tools that its session had before it.
+func (p *Page) Learn(tools []openmanus.ToolSpec) {
+	if p.Tools == nil {
+		p.Tools = tools
+	}
+	for _, it := range p.Items {
+		if it.Call != nil && it.Call.Says == nil {
+			it.Call.Says = gist.SaysOf(tools, it.Call.Name)
+			it.Rev++
+		}
+	}
+}
+
 // add appends an item.
 func (p *Page) add(it *Item) *Item {
 	p.Items, p.changes = append(p.Items, it), append(p.changes, Change{it, Added})
@@ -41,6 +57,8 @@ func (p *Page) add(it *Item) *Item {
 func (p *Page) Apply(ev openmanus.Event) []Change {
 	p.Last, p.changes = ev.Seq, nil
 	switch b := ev.Body.(type) {
+	case openmanus.Configured:
+		p.Tools = b.Tools
 	case openmanus.UserSaid:
 		p.add(&Item{Kind: Said, Seq: ev.Seq, Of: b, Text: b.Message.Text(), Parts: b.Message.Parts})
 	case openmanus.ModelSaid:
@@ -60,7 +78,7 @@ func (p *Page) Apply(ev openmanus.Event) []Change {
 		p.add(&Item{Kind: kind, Seq: ev.Seq, Of: ev.Body, Text: text})
 	}
 	for _, call := range openmanus.CallsOf(ev.Body) {
-		p.byCall[call.ID] = p.add(&Item{Kind: Called, Seq: ev.Seq, Of: ev.Body, Call: &Call{Call: call}})
+		p.byCall[call.ID] = p.add(&Item{Kind: Called, Seq: ev.Seq, Of: ev.Body, Call: &Call{Call: call, Says: gist.SaysOf(p.Tools, call.Name)}})
 	}
 	if !p.ApplyToCall(ev) {
 		p.Loose = append(p.Loose, ev)
@@ -230,10 +248,13 @@ func (p *Page) ApplyBelow(child string, ev openmanus.Event) {
 	if at == nil || ev.Seq == 0 {
 		return
 	}
+	if c, ok := ev.Body.(openmanus.Configured); ok {
+		at.Below.tools = c.Tools
+	}
 	calls := openmanus.CallsOf(ev.Body)
 	for _, call := range calls {
 		at.Below.Calls++
-		verb, target := gist.Phrase(call, gist.Running)
+		verb, target := gist.Phrase(call, gist.Running, gist.SaysOf(at.Below.tools, call.Name)...)
 		at.Below.Last = verb + " " + target
 	}
 	uses := openmanus.ModelUses(ev.Body)

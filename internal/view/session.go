@@ -131,7 +131,7 @@ func (s *Session) brief(b openmanus.Body) openmanus.Body {
 	case openmanus.Configured:
 		b.System, b.Sources, b.Tools = "", nil, slices.Clone(b.Tools)
 		for i, t := range b.Tools {
-			b.Tools[i] = openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: t.Name}, Hints: t.Hints, Deferred: t.Deferred}
+			b.Tools[i] = openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: t.Name}, Hints: t.Hints, Deferred: t.Deferred, Says: t.Says}
 		}
 		return b
 	case openmanus.UserSaid:

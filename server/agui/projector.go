@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/view"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -202,8 +203,10 @@ func (p *Projector) view() map[string]json.RawMessage {
 	if p.note != "" {
 		v["note"] = p.note
 	}
-	if plan := s.Last("planning"); json.Valid(plan) {
-		v["plan"] = plan
+	for _, t := range s.Config.Tools {
+		if plan := s.Last(t.Name); json.Valid(plan) && gist.Kind(llm.Call{Name: t.Name}, t.Says...) == openmanus.ToolPlans {
+			v["plan"] = plan
+		}
 	}
 	view := make(map[string]json.RawMessage, len(v))
 	for name, value := range v {
