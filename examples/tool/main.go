@@ -29,6 +29,7 @@ var stock = openmanus.Func(
 		ToolSpec:  llm.ToolSpec{Name: "stock", Description: "Look up how many of an item are on the shelf."},
 		Hints:     openmanus.Hints{ReadOnly: true},
 		Arguments: []openmanus.Argument{{Name: "item", Kind: openmanus.TextArgument}},
+		Says:      []openmanus.Saying{{Kind: openmanus.ToolFinds, Words: map[string]string{"en": "look up, looking up, looked up"}}},
 	},
 	func(_ context.Context, _ openmanus.Call, in stockInput) (openmanus.Result, error) {
 		n, ok := shelf[in.Item]

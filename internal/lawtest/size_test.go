@@ -31,7 +31,7 @@ const (
 	maxMethods    = 165     // of a type
 	maxSwitches   = 6       // over more than six kinds of events
 	maxOfAnEvent  = 8       // files that know of a late one
-	maxOfATool    = 6
+	maxOfATool    = 3
 	maxOfAKey     = 8
 	maxOfProvider = 1
 	maxOfAPanel   = 2
