@@ -29,22 +29,22 @@ export class Refused extends Error {
   }
 }
 
-const base = "api/v1";
+export const base = "api/v1";
 
 // The header proves to the server that a page of its own sends the request: a
 // page of another site cannot set it.
-export async function send(method: string, path: string, body?: BodyInit, type?: string): Promise<string> {
+export async function send(method: string, path: string, body?: BodyInit, type?: string, signal?: AbortSignal): Promise<string> {
   const headers: Record<string, string> = { "OpenManus-Page": "1", ...(type && { "Content-Type": type }) };
-  const resp = await fetch(base + path, { method, headers, body }).catch(() => {
-    throw new Error(t("unreachable"));
+  const resp = await fetch(base + path, { method, headers, ...(body !== undefined && { body }), ...(signal && { signal }), keepalive: method === "DELETE" }).catch((e) => {
+    throw signal?.aborted ? e : new Error(t("unreachable"));
   });
   const text = await resp.text();
   if (!resp.ok) throw new Refused(resp.status, refusal(resp.status, problem(text) || resp.statusText));
   return text;
 }
 
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const text = await (body === undefined ? send(method, path) : send(method, path, JSON.stringify(body), "application/json"));
+export async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const text = await (body === undefined ? send(method, path, undefined, undefined, signal) : send(method, path, JSON.stringify(body), "application/json", signal));
   return (text ? JSON.parse(text) : undefined) as T;
 }
 
@@ -86,7 +86,8 @@ export interface Page {
 const queryOf = (f: Filter) =>
   [f.q && "q=" + encodeURIComponent(f.q), ...(f.status ?? []).map((s) => "status=" + s), f.after && "after=" + encodeURIComponent(f.after)].filter(Boolean).map((p) => "&" + p).join("");
 
-const at = (id: string) => "/sessions/" + encodeURIComponent(id);
+/** Where a session is in the API. */
+export const at = (id: string) => "/sessions/" + encodeURIComponent(id);
 
 export const api = {
   sessions: (f: Filter, limit = 100) => call<Page>("GET", `/sessions?limit=${limit}` + queryOf(f)),
@@ -113,8 +114,6 @@ export const api = {
   agents: () => call<{ items: Named[] }>("GET", "/agents").then((r) => r.items),
   usageSince: (day: string) => call<Usage>("GET", "/usage?since=" + day),
   models: () => call<{ items: Named[] }>("GET", "/models").then((r) => r.items),
-  fileURL: (id: string, path: string, inline: boolean) => base + at(id) + "/files/" + path.split("/").map(encodeURIComponent).join("%2F") + (inline ? "?inline=true" : ""),
-  zipURL: (id: string, paths: string[]) => `${base}${at(id)}/zip?` + paths.map((p) => "path=" + encodeURIComponent(p)).join("&"),
   blobURL: (id: string, ref: string) => base + at(id) + "/blobs/" + ref,
   exportURL: (id: string) => base + at(id) + "/export",
   shareURL: (id: string) => base + at(id) + "/share",

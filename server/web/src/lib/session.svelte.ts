@@ -17,7 +17,6 @@ export class Live {
   readonly id: string;
   info = $state.raw<Session | null>(null);
   children = $state.raw<Session[]>([]); // those that this one asked for
-  asking = $state.raw<Session[]>([]); // those below that wait for a person
   view = $state.raw<View>(empty());
   error = $state("");
   online = $state(true);
@@ -223,7 +222,6 @@ export class Live {
       try {
         const info = await api.session(this.id);
         this.children = info.children?.length ? await api.below(this.id) : [];
-        this.asking = await this.#waiting(info, this.children);
         const before = this.info?.status;
         this.info = info;
         this.error = "";
@@ -234,17 +232,6 @@ export class Live {
       if (this.#refreshing > 1) await pause(300);
     } while (this.#refreshing > 1 && !this.#closed);
     this.#refreshing = 0;
-  }
-
-  // The descendants of a session that wait for the user.
-  async #waiting(of: Session, below: Session[]): Promise<Session[]> {
-    if (!works(of.status)) return [];
-    const all: Session[] = [];
-    for (const c of below) {
-      if (c.waiting?.length) all.push(c);
-      if (c.children?.length && works(c.status)) all.push(...(await this.#waiting(c, await api.below(c.id))));
-    }
-    return all;
   }
 
   close(): void {

@@ -1,7 +1,5 @@
 // How a file can be read, by its name.
 
-import type { IconName } from "../icons";
-
 export type Kind = "markdown" | "html" | "pdf" | "image" | "table" | "json" | "notebook" | "office" | "text" | "none";
 
 const byEnd: Record<string, Kind> = {
@@ -27,20 +25,3 @@ export function kindOf(path: string): Kind {
 
 /** Kinds whose source says more than what is drawn from it. */
 export const hasSource = (path: string) => ["markdown", "html", "table", "json", "notebook"].includes(kindOf(path)) || endOf(path) === "svg";
-
-export function iconOf(path: string): IconName {
-  switch (kindOf(path)) {
-    case "image":
-      return endOf(path) === "svg" ? "chart-column" : "file-image";
-    case "table":
-      return "file-spreadsheet";
-    case "markdown":
-    case "pdf":
-    case "html":
-      return "file-text";
-    case "office":
-      return ["xlsx", "xls", "ods"].includes(endOf(path)) ? "file-spreadsheet" : "file-text";
-    default:
-      return "file";
-  }
-}

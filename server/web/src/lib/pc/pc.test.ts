@@ -1,17 +1,18 @@
 import { Terminal } from "@xterm/headless";
 import { describe, expect, test } from "vitest";
 import type { Call, Event, Item } from "../events";
-import { documentURL, fileURL } from "./api";
+import { sortOf } from "../filetype";
+import { fileURL } from "./api";
 import { rowsOf } from "./diff";
 import { rest } from "./drag";
 import { entriesOf } from "./folders";
-import { hasSource, iconOf, kindOf } from "./kinds";
+import { hasSource, kindOf } from "./kinds";
 import { pace, thin, Track } from "./marks";
 import { notebookOf } from "./notebook";
 import { compact, inputOf, placeIn } from "./point";
 import { numeric, separatorOf, tableOf, withHeads } from "./table";
 import { controls, Emulation, plainLines, type Line } from "./terminal";
-import { callsOf, current, pathOf, tabOf, unnumbered } from "./work";
+import { callsOf, current, pathOf, tabOf } from "./work";
 
 const call = (name: string, input: object, more: Partial<Call> = {}) =>
   ({ kind: "call", id: name, name, input: JSON.stringify(input), state: "done", began: "t", detail: null, ...more }) as Call;
@@ -111,7 +112,7 @@ test("kinds of files", () => {
   expect(kindOf("a.d/x")).toBe("text");
   expect(kindOf("x.docx")).toBe("office");
   expect(hasSource("x.svg")).toBe(true);
-  expect(iconOf("x.xlsx")).toBe("file-spreadsheet");
+  expect(sortOf("x.xlsx").icon).toBe("file-spreadsheet");
 });
 
 test("folders", () => {
@@ -193,7 +194,6 @@ test("a sheet that is let go comes to rest where it was going", () => {
 test("files of the past have addresses of their own", () => {
   expect(fileURL("s 1", "a b/c#.md", null)).toBe("api/v1/sessions/s%201/files/a%20b%2Fc%23.md");
   expect(fileURL("s", "a", 7, true)).toBe("api/v1/sessions/s/past/a?at=7&inline=true");
-  expect(documentURL("s", "a.docx", 7)).toBe("api/v1/sessions/s/document/a.docx?at=7");
   expect(kindOf("a.XLSX")).toBe("office");
 });
 
@@ -201,10 +201,4 @@ test("rows between bars become a table", () => {
   expect(withHeads("A\n\n| a | b |\n| 1 | x \\| y |\n\nB")).toBe("A\n\n| a | b |\n| --- | --- |\n| 1 | x \\| y |\n\nB");
   const whole = "| a |\n| --- |\n| 1 |";
   expect(withHeads(whole)).toBe(whole);
-});
-
-test("a file that was read has the numbers of its lines once", () => {
-  expect(unnumbered("Here's the result of running `cat -n` on a.md:\n     1\t# A\n     2\t\tb\n")).toBe("# A\n\tb\n");
-  expect(unnumbered("Here's the result of running `cat -n` on a.md:\n     8\tlater\n")).toContain("8\tlater"); // a part keeps them
-  expect(unnumbered("1\tx")).toBe("1\tx");
 });

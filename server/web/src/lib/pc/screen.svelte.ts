@@ -1,6 +1,6 @@
 // The agent's browser, as it is now: its pictures come while someone looks.
 
-import { at, write } from "./api";
+import { at, base, call } from "../api";
 import { compact, type Input } from "./point";
 
 export interface Screen {
@@ -43,7 +43,7 @@ export class Watching {
 
   #start(): void {
     if (this.#source) return;
-    const s = new EventSource(`${at(this.#id)}/screen${this.#marks ? "?marks=true" : ""}`);
+    const s = new EventSource(`${base}${at(this.#id)}/screen${this.#marks ? "?marks=true" : ""}`);
     this.#source = s;
     s.addEventListener("screen", (ev) => {
       const now = JSON.parse((ev as MessageEvent).data) as Screen;
@@ -80,7 +80,7 @@ export class Watching {
   }
 
   async take(): Promise<void> {
-    if (!(await this.#act(() => write("POST", this.#id, "/screen/takeover")))) return;
+    if (!(await this.#act(() => call("POST", at(this.#id) + "/screen/takeover")))) return;
     this.mine = true;
     this.#holding = setInterval(() => this.send({ kind: "hold" }), holds);
   }
@@ -88,7 +88,7 @@ export class Watching {
   async give(): Promise<void> {
     clearInterval(this.#holding);
     await this.#sending;
-    await this.#act(() => write("DELETE", this.#id, "/screen/takeover"));
+    await this.#act(() => call("DELETE", at(this.#id) + "/screen/takeover"));
     this.mine = false;
   }
 
@@ -108,7 +108,7 @@ export class Watching {
     while (this.#inputs.length) {
       await new Promise((done) => setTimeout(done, patience));
       const inputs = compact(this.#inputs.splice(0, 200));
-      await write("POST", this.#id, "/screen/input", { inputs }).catch((e) => (this.error = e instanceof Error ? e.message : String(e)));
+      await call("POST", at(this.#id) + "/screen/input", { inputs }).catch((e) => (this.error = e instanceof Error ? e.message : String(e)));
     }
     this.#sending = null;
   }

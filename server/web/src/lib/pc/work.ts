@@ -28,13 +28,6 @@ export function pathOf(c: Call): string {
   return "";
 }
 
-/** The text of a file out of a result that shows it with numbers of lines, from the first one on; any other result as it is. */
-export function unnumbered(text: string): string {
-  const [head, ...lines] = text.split("\n");
-  if (!head!.includes("`cat -n`") || !/^\s*1\t/.test(lines[0] ?? "")) return text;
-  return lines.map((l) => l.replace(/^\s*\d+\t/, "")).join("\n");
-}
-
 const begun = (c: Call) => c.state !== "open" && c.state !== "asked" && c.state !== "allowed";
 
 /** The call whose work is shown: the newest that runs, or else the newest that has run. */

@@ -1,7 +1,6 @@
 // Requests about what is configured. They are for administrators of the server.
 
-import { Refused } from "../api";
-
+import { call } from "../api";
 import type { Schemas } from "../types";
 
 export type Settings = Schemas["Settings"];
@@ -19,24 +18,6 @@ export type ScheduledRun = Schemas["ScheduledRun"];
 export type Pruned = Schemas["Pruned"];
 export type Checked = Pick<Schemas["ModelChecked"], "ok" | "model" | "whole_ms" | "error">;
 export type Used = Pick<Schemas["UsageOfIt"], "name" | "requests" | "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd">;
-
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const headers: Record<string, string> = { "OpenManus-Page": "1", ...(body !== undefined && { "Content-Type": "application/json" }) };
-  const resp = await fetch("api/v1" + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
-  const text = await resp.text();
-  if (!resp.ok) throw new Refused(resp.status, problem(text) || resp.statusText);
-  return (text ? JSON.parse(text) : undefined) as T;
-}
-
-function problem(text: string): string {
-  try {
-    const p = JSON.parse(text);
-    const first = p.errors?.[0];
-    return String(first?.message ?? p.detail);
-  } catch {
-    return text.slice(0, 300);
-  }
-}
 
 const named = encodeURIComponent;
 
