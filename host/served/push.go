@@ -6,10 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/openmanus-go/openmanus/sandbox/egress"
 	"github.com/openmanus-go/openmanus/server"
@@ -55,21 +53,19 @@ func (h Host) CardKey() ([]byte, error) {
 	return key, nil
 }
 
-// keptKey returns the private key in a file. It makes one if there is no such file; only
-// the user can read the file.
+// keptKey returns the private key in a file. It makes one if there is no such file.
 func keptKey(file string) (*ecdh.PrivateKey, error) {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := kept(file, func() (string, error) {
 		key, err := ecdh.P256().GenerateKey(rand.Reader)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		return key, os.WriteFile(file, []byte(base64.RawURLEncoding.EncodeToString(key.Bytes())+"\n"), 0o600)
-	}
+		return base64.RawURLEncoding.EncodeToString(key.Bytes()), nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(string(data)))
+	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
 		var key *ecdh.PrivateKey
 		if key, err = ecdh.P256().NewPrivateKey(raw); err == nil {

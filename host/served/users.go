@@ -58,18 +58,25 @@ func (h Host) Users() ([]server.User, error) {
 	return []server.User{local}, err
 }
 
-// keptToken returns the token in a file. It makes one of 160 random bits if there
-// is no such file; only the user can read the file.
+// keptToken returns the token in a file: 160 random bits.
 func keptToken(file string) (string, error) {
+	return kept(file, func() (string, error) {
+		var b [20]byte
+		rand.Read(b[:])
+		return strings.ToLower(base32.StdEncoding.EncodeToString(b[:])), nil
+	})
+}
+
+// kept returns the line in a file that only the user can read. If there is no such file, it
+// is made with a fresh line.
+func kept(file string, fresh func() (string, error)) (string, error) {
 	data, err := os.ReadFile(file)
-	if err == nil {
-		return strings.TrimSpace(string(data)), nil
-	}
 	if !errors.Is(err, fs.ErrNotExist) {
+		return strings.TrimSpace(string(data)), err
+	}
+	text, err := fresh()
+	if err != nil {
 		return "", err
 	}
-	var b [20]byte
-	rand.Read(b[:])
-	token := strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
-	return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
+	return text, os.WriteFile(file, []byte(text+"\n"), 0o600)
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -17,7 +18,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/openmanus-go/openmanus"
 )
@@ -136,17 +136,10 @@ func (s *server) Start(ctx context.Context, m Message) (string, error) {
 	set := s.next
 	s.mu.Unlock()
 	var made struct{ ID string }
-	if err := s.call(ctx, "POST", "sessions", fields{"model": set.Model, "agent": set.Agent, "approve": orAsk(set.Mode)}, &made); err != nil {
+	if err := s.call(ctx, "POST", "sessions", fields{"model": set.Model, "agent": set.Agent, "approve": cmp.Or(set.Mode, openmanus.ApproveAsk)}, &made); err != nil {
 		return "", err
 	}
 	return made.ID, s.Say(ctx, made.ID, m)
-}
-
-func orAsk(mode string) string {
-	if mode == "" {
-		return openmanus.ApproveAsk
-	}
-	return mode
 }
 
 // maxAttached is the most bytes of a file that is sent with a message.
@@ -206,10 +199,9 @@ func (s *server) Choices(context.Context, string, string) (Choices, error) {
 
 // A sessionView is a session as the API has it.
 type sessionView struct {
-	ID, Title, Agent, Model, Workspace, Approve, Status, Reason string
-	Updated                                                     time.Time
-	Events                                                      int64
-	Usage                                                       struct {
+	Session
+	Approve string
+	Usage   struct {
 		Cost *float64 `json:"cost_usd"`
 	}
 	Waiting, Below []struct{}
@@ -221,10 +213,8 @@ type sessionView struct {
 
 // session returns a session.
 func (v sessionView) session() Session {
-	x := Session{
-		ID: v.ID, Title: v.Title, Status: v.Status, Reason: v.Reason, Updated: v.Updated, Events: v.Events, Agent: v.Agent,
-		Model: v.Model, Workspace: v.Workspace, Mode: v.Approve, Questions: len(v.Waiting) + len(v.Below),
-	}
+	x := v.Session
+	x.Mode, x.Questions = v.Approve, len(v.Waiting)+len(v.Below)
 	if v.Usage.Cost != nil {
 		x.Cost = fmt.Sprintf("$%.2f", *v.Usage.Cost)
 	}
@@ -341,23 +331,19 @@ func (s *server) Follow(ctx context.Context, id string, after int64) iter.Seq2[o
 }
 
 // Models implements Source.
-func (s *server) Models(ctx context.Context) (all []Named, err error) {
-	var got struct{ Items []struct{ Name string } }
-	err = s.call(ctx, "GET", "models", nil, &got)
-	for _, m := range got.Items {
-		all = append(all, Named{Name: m.Name})
-	}
-	return all, err
-}
+func (s *server) Models(ctx context.Context) ([]Named, error) { return s.named(ctx, "models") }
 
 // Agents implements Source.
-func (s *server) Agents(ctx context.Context) (all []Named, err error) {
+func (s *server) Agents(ctx context.Context) ([]Named, error) { return s.named(ctx, "agents") }
+
+// named reads the list of what has a name at a path of the API.
+func (s *server) named(ctx context.Context, path string) (all []Named, err error) {
 	var got struct {
 		Items []struct{ Name, Description string }
 	}
-	err = s.call(ctx, "GET", "agents", nil, &got)
-	for _, a := range got.Items {
-		all = append(all, Named{Name: a.Name, About: a.Description})
+	err = s.call(ctx, "GET", path, nil, &got)
+	for _, n := range got.Items {
+		all = append(all, Named{Name: n.Name, About: n.Description})
 	}
 	return all, err
 }

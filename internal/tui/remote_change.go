@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,14 +13,7 @@ func (s *server) Change(ctx context.Context, id string, set Setting) error {
 	if id == "" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, f := range []struct {
-			to   *string
-			from string
-		}{{&s.next.Model, set.Model}, {&s.next.Mode, set.Mode}, {&s.next.Agent, set.Agent}} {
-			if f.from != "" {
-				*f.to = f.from
-			}
-		}
+		s.next.Model, s.next.Mode, s.next.Agent = cmp.Or(set.Model, s.next.Model), cmp.Or(set.Mode, s.next.Mode), cmp.Or(set.Agent, s.next.Agent)
 		return nil
 	}
 	if set.Agent != "" {
