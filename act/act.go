@@ -15,6 +15,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/llm"
 )
 
 // ByPerson is who decided where a program has one person, who has no name.
@@ -44,6 +45,14 @@ func (e *Error) Error() string { return strings.TrimPrefix(e.Subject+" "+e.Err.E
 
 // Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// An ElsewhereError says that another host has the workspace of a session.
+type ElsewhereError struct{ Workspace, Host string }
+
+// Error implements error.
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("the workspace %s is in use at the host %s", e.Workspace, e.Host)
+}
 
 // invalid returns an error of a field. The text goes on after its name.
 func invalid(field, format string, args ...any) error {
@@ -98,6 +107,10 @@ type Sessions struct {
 	Wake func(ctx context.Context, id string) error
 
 	Memory Memory // nil: no decision can be remembered
+
+	// Note returns what an agent reads of a workspace before the first message of a
+	// session, and who wrote that: see [openmanus.UserSaid]. nil: nothing.
+	Note func(workspace string) (llm.Parts, []openmanus.Source)
 }
 
 // view calls f with the state of a session, and returns the error of f.

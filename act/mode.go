@@ -1,6 +1,7 @@
 package act
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,6 +30,18 @@ const (
 // mode.
 func PlanFirst(id string) openmanus.Body {
 	return openmanus.ModeSet{ID: id, Mode: openmanus.ApprovePlan, Note: planNote}
+}
+
+// A Change is what a session goes on with. Empty fields stay as they are.
+type Change struct {
+	Model   string
+	Approve string // the mode
+	By      string // who wants it
+
+	// Client, if it is not nil, replaces what the client of the session asks for, and
+	// Answer the schema of its answers; nil Answer: text.
+	Client *openmanus.Client
+	Answer json.RawMessage
 }
 
 // CheckMode returns an error if sessions with the spec cannot be in its mode.

@@ -83,7 +83,7 @@ func (h *Host) flow(_ context.Context, s *openmanus.State) (openmanus.Flow, erro
 // what it makes. The result lives until Close, or until the sessions that
 // [Host.Keep] was called for are released.
 //
-// The error is an [*Error] that names the agent, model, sandbox or flow if
+// The error is an [*act.Error] that names the agent, model, sandbox or flow if
 // there is no such one, or the workspace if it is refused.
 func (h *Host) Flow(spec openmanus.Spec) (openmanus.Flow, error) {
 	if err := checkKind(spec); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/regular"
@@ -27,20 +28,9 @@ type AgentFile struct {
 	Err  error  // why it cannot be used
 }
 
-// An AgentFault is a mistake in the file of an agent, and the part of the file it is in: name,
-// model, tools, agents, or "" for the file as a whole.
-type AgentFault struct {
-	Field string
-	Err   error
-}
-
-func (e *AgentFault) Error() string { return e.Err.Error() }
-
-// Unwrap returns what is wrong.
-func (e *AgentFault) Unwrap() error { return e.Err }
-
-// ErrAgentChanged is the error for a file that is not the one that was read any more.
-var ErrAgentChanged = errors.New("the file has changed since it was read: read it again")
+// fault returns a mistake in the file of an agent, and the part of the file that it is in:
+// name, model, tools, agents, or text for the file as a whole.
+func fault(field string, err error) error { return &act.Error{Field: field, Err: err} }
 
 // agentDir opens the user's directory of agents. If there is none, it is made if make is set,
 // and else the error is [fs.ErrNotExist].
@@ -89,7 +79,7 @@ func agentFileName(name string) error {
 	ext := path.Ext(name)
 	switch {
 	case ext != ".md" && ext != ".toml", strings.HasPrefix(name, "."), strings.ContainsAny(name, "/\\\x00"), strings.EqualFold(name, "README.md"):
-		return &AgentFault{"name", fmt.Errorf("%q is no name of an agent's file: NAME.md or NAME.toml", name)}
+		return fault("name", fmt.Errorf("%q is no name of an agent's file: NAME.md or NAME.toml", name))
 	}
 	return nil
 }
@@ -151,32 +141,32 @@ func agentHash(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data
 func (h *Host) CheckAgent(file, text string) error {
 	f, err := agents.ParseFile(file, []byte(text))
 	if err != nil {
-		return &AgentFault{"", err}
+		return fault("text", err)
 	}
 	f.Path, f.From = file, "user"
 	if base := strings.TrimSuffix(file, path.Ext(file)); f.Name != base {
-		return &AgentFault{"name", fmt.Errorf("the file is called %s and the agent %q: give both the same name", file, f.Name)}
+		return fault("name", fmt.Errorf("the file is called %s and the agent %q: give both the same name", file, f.Name))
 	}
 	all := h.AllKinds()
 	kind := f.Kind()
 	if i := slices.IndexFunc(all, func(k agents.Kind) bool { return k.Name == f.Name }); i >= 0 {
 		if all[i].Bare || all[i].File != nil {
-			return &AgentFault{"name", fmt.Errorf("%q is an agent whose instructions cannot be replaced", f.Name)}
+			return fault("name", fmt.Errorf("%q is an agent whose instructions cannot be replaced", f.Name))
 		}
 		kind = f.Replaces(all[i])
 	}
 	if f.Model != "" {
 		if _, err := h.Config.Model(f.Model); err != nil {
-			return &AgentFault{"model", err}
+			return fault("model", err)
 		}
 	}
 	if len(f.Agents) > 0 {
 		if _, err := agents.Assistants(h.OwnTeam().Kinds, f.Agents); err != nil {
-			return &AgentFault{"agents", err}
+			return fault("agents", err)
 		}
 	}
 	if _, err := h.Shown(h.Config, kind); err != nil {
-		return &AgentFault{"tools", err}
+		return fault("tools", err)
 	}
 	return nil
 }
@@ -193,7 +183,7 @@ func (h *Host) OwnTeam() *Team {
 
 // WriteAgent replaces the file of an agent, which must still have the hash that was read; ""
 // says that there was none. A text with a mistake is not written: the error is an
-// [*AgentFault]. Sessions that are opened from then on have the agent as it says.
+// [*act.Error]. Sessions that are opened from then on have the agent as it says.
 func (h *Host) WriteAgent(file, text, hash string) error {
 	if err := agentFileName(file); err != nil {
 		return err
@@ -238,7 +228,7 @@ func (h *Host) changeAgent(file, hash string, make bool, change func(*os.Root) e
 		return err
 	}
 	if now != hash {
-		return ErrAgentChanged
+		return &act.Error{Kind: act.Conflict, Field: "hash", Err: errors.New("the file has changed since it was read: read it again")}
 	}
 	if err := change(root); err != nil {
 		return err

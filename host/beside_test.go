@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/act"
 )
 
 const twoAtOnce = `-- 1 --
@@ -68,13 +68,13 @@ func TestChildrenWorkInCopies(t *testing.T) {
 	}
 
 	p.write("ws/mine", "mine")
-	if _, err := h.GoBack(t.Context(), "s", host.Back{To: 3, Files: true}, nil); err != nil {
+	if _, err := h.GoBack(t.Context(), "s", act.Rewind{To: 3, Files: true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if files := p.files(p.path("ws")); files != "both=before gone=gone mine=mine" {
 		t.Errorf("gone back, there are %s", files)
 	}
-	if err := h.RemoveCopies("s"); err != nil {
+	if err := h.Deleted("s"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(p.path("data/attempts/s")); !os.IsNotExist(err) {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -45,9 +46,10 @@ func whyNotLasting(q openmanus.Asked) error {
 	return errors.New(text)
 }
 
-// RemoveCopies deletes the copies of a workspace in which the attempts of a session,
-// and sessions below it, worked. It is called when the session was deleted.
-func (h *Host) RemoveCopies(id string) error {
+// Deleted removes what was kept for a session that was deleted: the copies of a workspace in
+// which its attempts, and sessions below it, worked, and that of a fork if nothing in it changed.
+func (h *Host) Deleted(id string) error {
+	_, ferr := h.RemoveForkFiles(context.Background(), id, false)
 	c := h.copies("", 0)
 	err := c.Remove(id)
 	if err == nil { // it is an id, so no pattern
@@ -57,7 +59,7 @@ func (h *Host) RemoveCopies(id string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("session %s is deleted, but not all copies of its attempts: %w", id, err)
+		err = fmt.Errorf("session %s is deleted, but not all copies of its attempts: %w", id, err)
 	}
-	return nil
+	return errors.Join(ferr, err)
 }

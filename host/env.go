@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/llm/providers"
@@ -57,22 +58,13 @@ func (e Env) warnf(format string, a ...any) {
 	}
 }
 
-// An Error is a mistake in the configuration, the command line or a spec:
-// something that the user can correct, as opposed to a failure. Programs report
-// it as wrong usage.
-type Error struct{ Err error }
-
-func (e *Error) Error() string { return e.Err.Error() }
-
-// Unwrap returns what is wrong.
-func (e *Error) Unwrap() error { return e.Err }
-
-// mistake makes err an [Error], unless it is nil.
+// mistake makes err an [act.Error], unless it is nil: a mistake in the configuration, the
+// command line or a spec, which the user can correct.
 func mistake(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Error{err}
+	return &act.Error{Err: err}
 }
 
 // Memory returns the file of remembered decisions, which stands beside the

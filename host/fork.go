@@ -54,7 +54,7 @@ type Forked struct {
 // reads where its files are. Sessions without a workspace share nothing.
 //
 // All of it is there afterwards, or nothing but what the next Fork removes. The
-// error is an [*Error] if another call could succeed, [openmanus.ErrExists] if the new
+// error is an [*act.Error] if another call could succeed, [openmanus.ErrExists] if the new
 // session exists, and [openmanus.ErrNoSession] if the old one does not.
 func (h *Host) Fork(ctx context.Context, f Fork) (Forked, error) {
 	f.To = cmp.Or(f.To, ids.Session())

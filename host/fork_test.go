@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/served"
 	"github.com/openmanus-go/openmanus/llm"
@@ -150,7 +151,7 @@ func TestForkHasTheFilesOfItsEvent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := h.Fork(t.Context(), host.Fork{From: "s", At: 99}); !errors.As(err, new(*host.Error)) {
+	if _, err := h.Fork(t.Context(), host.Fork{From: "s", At: 99}); !errors.As(err, new(*act.Error)) {
 		t.Errorf("an event that is not there: %v", err)
 	}
 	if _, err := h.Fork(t.Context(), host.Fork{From: "none"}); !errors.Is(err, openmanus.ErrNoSession) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
@@ -201,7 +202,7 @@ func (p *travel) files() map[string]string {
 	return all
 }
 
-func (p *travel) back(session string, b Back) *BackPlan {
+func (p *travel) back(session string, b act.Rewind) *act.Rewinding {
 	p.t.Helper()
 	plan, err := p.h.GoBack(p.t.Context(), session, b, nil)
 	if err != nil {
@@ -240,7 +241,7 @@ func TestGoingBackAmongPeople(t *testing.T) {
 				p.write(name, fmt.Sprint("yours ", r.IntN(10)))
 			}
 		}
-		act := func() {
+		doing := func() {
 			for range r.IntN(3) {
 				name := fmt.Sprintf("mine%d/%d.txt", r.IntN(2), r.IntN(4))
 				if r.IntN(3) == 0 {
@@ -253,7 +254,7 @@ func TestGoingBackAmongPeople(t *testing.T) {
 		at := map[int64]map[string]string{p.state("s").Seq: mine(p.files())}
 		for range 12 {
 			person()
-			at[p.shell("s", act)] = mine(p.files())
+			at[p.shell("s", doing)] = mine(p.files())
 			if r.IntN(6) == 0 {
 				p.h.Close()
 				p.restart()
@@ -264,16 +265,16 @@ func TestGoingBackAmongPeople(t *testing.T) {
 			person()
 			before := p.files()
 			to := seqs[r.IntN(len(seqs)-1)]
-			plan := p.back("s", Back{To: to, Files: true, Talk: r.IntN(2) == 0})
+			plan := p.back("s", act.Rewind{To: to, Files: true, Talk: r.IntN(2) == 0})
 			after := p.files()
 			if len(plan.Kept) > 0 || !maps.Equal(mine(after), at[to]) || !maps.Equal(yours(before), yours(after)) {
 				t.Fatalf("seed %d, back to %d: kept %v\nbefore %v\nafter  %v\nwant   %v", seed, to, plan.Kept, before, after, at[to])
 			}
-			if plan.Nothing() {
+			if plan.Nothing {
 				continue
 			}
 			if r.IntN(2) == 0 {
-				p.back("s", Back{Redo: true})
+				p.back("s", act.Rewind{Redo: true})
 				if again := p.files(); !maps.Equal(again, before) {
 					t.Fatalf("seed %d, redo:\n%v\nwant\n%v", seed, again, before)
 				}
@@ -281,7 +282,7 @@ func TestGoingBackAmongPeople(t *testing.T) {
 			}
 			s := p.state("s")
 			p.append("s", openmanus.UserSaid{ID: fmt.Sprint(s.Seq), Message: llm.Say(llm.User, "again")})
-			seq := p.shell("s", act)
+			seq := p.shell("s", doing)
 			at[seq] = mine(p.files())
 		}
 		p.h.Close()
@@ -304,7 +305,7 @@ func TestGoingBackIsKilled(t *testing.T) {
 		p.h.Close()
 		p.restart()
 		p.store.left = n
-		_, err := p.h.GoBack(t.Context(), "s", Back{To: to, Files: true}, nil)
+		_, err := p.h.GoBack(t.Context(), "s", act.Rewind{To: to, Files: true}, nil)
 		killed := p.store.left == 0
 		if err == nil && !killed {
 			if n < 5 {
@@ -321,7 +322,7 @@ func TestGoingBackIsKilled(t *testing.T) {
 			}
 			p.append("s", snapped)
 		} else if p.state("s").Snapshot.Seq > 0 && !maps.Equal(p.files(), want) {
-			p.back("s", Back{To: to, Files: true})
+			p.back("s", act.Rewind{To: to, Files: true})
 		}
 		if got := p.files(); !maps.Equal(got, want) || p.state("s").Unfinished != nil {
 			t.Fatalf("after %d operations:\n%v\nwant\n%v", n, got, want)
@@ -347,7 +348,7 @@ func TestGoingBackKeepsWhatOthersChanged(t *testing.T) {
 	if own, meanwhile := p.state("s").Files(0); fmt.Sprint(own, meanwhile) != "[{a.txt modified} {b.txt created} {c/d.txt created}] [{yours.txt created}]" {
 		t.Errorf("the session changed %v, and meanwhile %v", own, meanwhile)
 	}
-	plan := p.back("s", Back{To: to, Files: true})
+	plan := p.back("s", act.Rewind{To: to, Files: true})
 	if fmt.Sprint(plan.Kept) != "[{b.txt something else has changed it since}]" || fmt.Sprint(plan.Changes) != "[{a.txt modified} {c/d.txt deleted}]" {
 		t.Errorf("kept %v, changed %v", plan.Kept, plan.Changes)
 	}
@@ -380,7 +381,7 @@ func TestGoingBackAmongSessions(t *testing.T) {
 		if parent == "" {
 			who, to = "s.x", 3
 		}
-		plan := p.back(who, Back{To: to, Files: true})
+		plan := p.back(who, act.Rewind{To: to, Files: true})
 		want, kept := map[string]string{"a.txt": "a"}, 0
 		if parent == "" {
 			want, kept = map[string]string{"a.txt": "y", "b.txt": "x"}, 2
@@ -402,7 +403,7 @@ func TestGoingBackFromABrokenCall(t *testing.T) {
 	p.start("s", "bash", `{}`)
 	p.write("a.txt", "half")
 	p.restart()
-	plan := p.back("s", Back{To: to, Files: true, Talk: true})
+	plan := p.back("s", act.Rewind{To: to, Files: true, Talk: true})
 	if !slices.Equal(plan.Unsure, []string{"a.txt"}) || !plan.Running {
 		t.Errorf("%+v", plan)
 	}
@@ -434,7 +435,7 @@ func TestGoingBackWaitsForTheLease(t *testing.T) {
 		defer func() { p.store.onLock = nil }()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		_, err = p.h.GoBack(ctx, "s", Back{Last: true, Files: true, Talk: true}, func(*BackPlan) error {
+		_, err = p.h.GoBack(ctx, "s", act.Rewind{Last: true, Files: true, Talk: true}, func(*act.Rewinding) error {
 			return errors.New("not agreed")
 		})
 		return locks, err
@@ -465,7 +466,7 @@ func TestTwoGoBackAtOnce(t *testing.T) {
 	errs := make(chan error, 2)
 	for _, h := range []*Host{first, p.h} {
 		go func() {
-			_, err := h.GoBack(t.Context(), "s", Back{Last: true, Files: true, Talk: true}, nil)
+			_, err := h.GoBack(t.Context(), "s", act.Rewind{Last: true, Files: true, Talk: true}, nil)
 			errs <- err
 		}()
 	}

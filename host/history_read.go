@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/tools"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
@@ -55,7 +56,8 @@ func (h *Host) treeAt(ctx context.Context, session string, seq int64) (snapshot.
 		p.tree = t.before
 	}
 	if p.tree == "" {
-		return snapshot.Tree{}, fmt.Errorf("session %s: %w: no call that may change files was followed", session, ErrNoPast)
+		return snapshot.Tree{}, &act.Error{Kind: act.Absent, Field: "at",
+			Err: fmt.Errorf("session %s: %w: no call that may change files was followed", session, ErrNoPast)}
 	}
 	return snapshot.ParseTree(p.tree)
 }
@@ -131,31 +133,14 @@ func (h *Host) WritePast(ctx context.Context, w io.Writer, f PastFile) error {
 	return gone(h.reader.WriteTo(ctx, w, f.entry))
 }
 
-// A FileDiff is how one file differs.
-type FileDiff struct {
-	openmanus.FileChange
-	// Bytes are its size afterwards, and Was its size before.
-	Bytes int64 `json:"bytes"`
-	Was   int64 `json:"was"`
-	// Mode is what changed of its permissions, such as "-rw-r--r-- → -rwxr-xr-x"; "".
-	Mode string `json:"mode,omitempty"`
-	// From is the name that the same content had before, if the file was moved.
-	From string `json:"from,omitempty"`
-	// Binary says that there is no diff because the content is not text, or large.
-	Binary bool `json:"binary,omitempty"`
-	// Diff is the unified diff, without the names of directories a and b where there is
-	// nothing to compare.
-	Diff string `json:"diff,omitempty"`
-}
-
 // maxDiffBytes bounds the files of which a diff is made.
 const maxDiffBytes = 1 << 20
 
-// DiffFiles yields how the files that a session and those below it changed differ
+// Diff returns how the files that a session and those below it changed differ
 // between two events: what its calls did after from, and until to. 0 is before the
 // first event, or after the last one. It includes changes of others only where they are
 // in the same file. A file that is as it was is not in it.
-func (h *Host) DiffFiles(ctx context.Context, session string, from, to int64) ([]FileDiff, error) {
+func (h *Host) Diff(ctx context.Context, session string, from, to int64) ([]act.FileDiff, error) {
 	x, err := h.loadBack(ctx, session)
 	if err != nil {
 		return nil, err
@@ -206,7 +191,7 @@ func (h *Host) DiffFiles(ctx context.Context, session string, from, to int64) ([
 		}
 	}
 	slices.Sort(names)
-	diffs := []FileDiff{}
+	diffs := []act.FileDiff{}
 	for _, name := range names {
 		d, some, err := h.diffOf(ctx, snapshot.Change{Name: name, Was: was[name], Now: now[name]})
 		if err != nil {
@@ -221,7 +206,7 @@ func (h *Host) DiffFiles(ctx context.Context, session string, from, to int64) ([
 }
 
 // diffOf returns how a file differs, if it does.
-func (h *Host) diffOf(ctx context.Context, c snapshot.Change) (d FileDiff, some bool, err error) {
+func (h *Host) diffOf(ctx context.Context, c snapshot.Change) (d act.FileDiff, some bool, err error) {
 	change, isFile := fileChange(c)
 	if !isFile || c.Was.Same(c.Now) {
 		return d, false, nil
@@ -266,7 +251,7 @@ func (h *Host) diffOf(ctx context.Context, c snapshot.Change) (d FileDiff, some 
 }
 
 // noteMoves names where a new file comes from if one with its content is gone.
-func noteMoves(diffs []FileDiff, was, now map[string]*snapshot.Entry) {
+func noteMoves(diffs []act.FileDiff, was, now map[string]*snapshot.Entry) {
 	gone := make(map[snapshot.Sum]string)
 	for _, d := range diffs {
 		if e := was[d.Path]; d.Change == openmanus.FileDeleted && e.Content != nil && e.Size > 0 {

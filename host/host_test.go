@@ -239,7 +239,7 @@ func TestKeep(t *testing.T) {
 	p.kinds = []agents.Kind{counted("boss", &made)}
 	h, db, _ := p.open("agent=boss", "sandbox=none")
 	spec := p.spec(h, nil)
-	one, two := h.Keep("a", spec.Workspace), h.Keep("b", spec.Workspace)
+	one, two := h.Hold("a", spec.Workspace), h.Hold("b", spec.Workspace)
 	p.do(h, db, "a", spec)
 	p.do(h, db, "b", spec)
 	for i, release := range []func() error{one, two} {
@@ -274,8 +274,12 @@ func TestEnvironment(t *testing.T) {
 			}
 		}
 		var b strings.Builder
-		for _, part := range h.Environment(p.path("ws")) {
+		parts, by := h.Environment(p.path("ws"))
+		for _, part := range parts {
 			b.WriteString(openmanus.TextResult("%s", part).Parts.Text())
+		}
+		if guided := strings.Contains(b.String(), "<file name=\"AGENTS.md\">"); guided != (len(by) == 1 && by[0].From == openmanus.FileSource("AGENTS.md").From) {
+			t.Errorf("%q was written by %+v", &b, by)
 		}
 		return b.String()
 	}

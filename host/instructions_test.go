@@ -72,7 +72,7 @@ func TestInstructionsOfCopies(t *testing.T) {
 	for name, text := range map[string]string{"same": "one\n", "other": "two\n"} {
 		dir := "data/attempts/s1/1/" + name
 		p.write(dir+"/AGENTS.md", text)
-		note := h.Environment(p.path(dir)).Text()
+		note := environment(h, p.path(dir))
 		if got := strings.Contains(note, "AGENTS.md\">"); got != (name == "same") {
 			t.Errorf("%s: %s", name, note)
 		}
@@ -108,7 +108,7 @@ func TestNamesInTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, _, _ := p.open()
-	note := h.Environment(p.path("ws")).Text()
+	note := environment(h, p.path("ws"))
 	_, list, _ := strings.Cut(note, "files:\n")
 	want := `  " space"
   "bad\xff"

@@ -7,15 +7,15 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// Keep says that the session id, which works in dir, is in use. It is called
+// Hold says that the session id, which works in dir, is in use. It is called
 // before anything is made for the session. The function that it returns
 // releases what was made for the session and those below it: agents go with
 // the last session that uses their workspace, and what an agent keeps for a
-// single session goes at once. If the session goes on after that, Keep is
+// single session goes at once. If the session goes on after that, Hold is
 // called again.
 //
 // A program that ends with its sessions need not call it.
-func (h *Host) Keep(id, dir string) (release func() error) {
+func (h *Host) Hold(id, dir string) (release func() error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.holders[dir] == nil {

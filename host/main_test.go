@@ -171,3 +171,9 @@ func results(ctx context.Context, db *store.DB, id string) string {
 	}
 	return b.String()
 }
+
+// environment returns what an agent that works in dir reads before the first message.
+func environment(h *host.Host, dir string) string {
+	note, _ := h.Environment(dir)
+	return note.Text()
+}

@@ -79,12 +79,17 @@ const maxFiles = 40 // names of files in the workspace
 // unless that changed since the user last saw it: see [Instructions]. It is part of
 // a message so that the beginning of requests has no clock in it. Links that lead
 // out of dir are not followed.
-func (h *Host) Environment(dir string) llm.Parts {
-	parts, _ := h.noteOf(openmanus.Spec{Workspace: dir}, h.Config.Sandbox.Kind)
-	return parts
+//
+// In a cluster the directory is made what was recorded of it last. The second result says who
+// wrote what others than the person did: it is for [openmanus.UserSaid].NoteSources.
+func (h *Host) Environment(dir string) (llm.Parts, []openmanus.Source) {
+	if err := h.Look(context.Background(), dir); err != nil {
+		h.warnOnce(err.Error()) // the agent looks for itself
+	}
+	return h.noteOf(openmanus.Spec{Workspace: dir}, h.Config.Sandbox.Kind)
 }
 
-// noteOf is Environment with the [openmanus.UserSaid].NoteSources. It is called when
+// noteOf is Environment of a session with the spec. It is called when
 // a session begins: what the instructions say then is what the user has seen. The
 // kind is that of the sandbox in which commands will run.
 func (h *Host) noteOf(spec openmanus.Spec, kind string) (llm.Parts, []openmanus.Source) {

@@ -26,7 +26,7 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll(h.Environment(p.path("ws")).Text(), p.path("ws"), "/home/ann/sales") // a path as people have it, not one of random digits
+	text := strings.ReplaceAll(environment(h, p.path("ws")), p.path("ws"), "/home/ann/sales") // a path as people have it, not one of random digits
 	said := llm.Message{Role: llm.User, Parts: llm.Parts{llm.Text{Text: text}, llm.Text{Text: "hi"}}}
 	n := host.HeadTokens(a) + llm.Count(tokens.For("", ""), said)
 	t.Logf("%d tokens", n)

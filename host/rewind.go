@@ -10,103 +10,54 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
-// Back says how far a session goes back, and with what.
-type Back struct {
-	// To is the last event that still stands. With Talk it may become an earlier
-	// one: see [openmanus.State.Moment].
-	To   int64
-	Last bool // in place of To: before the last message of the person
-	Redo bool // in place of To, Files and Talk: takes back the last time that the session went back
-
-	Files bool // files are put back
-	Talk  bool // what was said leaves the conversation
-
-	By string // who does it; "": the user of this process
-}
-
-// A BackPlan says what going back does.
-type BackPlan struct {
-	Session string `json:"session"`
-	To      int64  `json:"to"` // the last event that still stands
-	Files   bool   `json:"files"`
-	Talk    bool   `json:"talk"`
-	Redo    string `json:"redo,omitempty"` // the [openmanus.Rewound] that is taken back
-	// Messages are those of the person that leave the conversation.
-	Messages []string `json:"messages"`
-	// Changes are the files that change, as changes of what there is now, at most
-	// 1,000 of them. Total is how many there are.
-	Changes []openmanus.FileChange `json:"changes"`
-	Total   int                    `json:"total"`
-	// Kept are files that calls changed and that stay as they are, and why.
-	Kept []openmanus.Left `json:"kept"`
-	// Unsure are those of Changes that others may have changed: a call was running
-	// when its process was killed, and no one looked until later.
-	Unsure []string `json:"unsure"`
-	// Outside are calls that may have had effects which do not come back.
-	Outside []OutsideCall `json:"outside"`
-	// Unfollowed says why files may have changed that are not in the plan; "".
-	Unfollowed string `json:"unfollowed,omitempty"`
-	// Running says that the session is interrupted first.
-	Running bool `json:"running,omitempty"`
-
+// A backPlan is what going back does, with what it takes to do that.
+type backPlan struct {
+	act.Rewinding
 	ops    []snapshot.Op
 	before string // the tree now
-}
-
-// Nothing reports whether going back would change nothing.
-func (p *BackPlan) Nothing() bool { return len(p.Changes) == 0 && len(p.ops) == 0 && !p.Talk }
-
-// An OutsideCall is a call that reached beyond the sandbox.
-type OutsideCall struct {
-	Session string          `json:"session"`
-	Seq     int64           `json:"seq"`
-	Call    string          `json:"call"`
-	Tool    string          `json:"tool"`
-	Input   string          `json:"input"`
-	Reach   openmanus.Reach `json:"reach"`
 }
 
 // ErrNothingBack says that a session cannot go back as it was asked to: nothing was
 // said or done.
 var ErrNothingBack = errors.New("there is nothing to take back")
 
-// PlanBack returns what [Host.GoBack] would do now. It changes nothing, but stores what
-// the workspace contains.
-func (h *Host) PlanBack(ctx context.Context, session string, b Back) (*BackPlan, error) {
-	x, err := h.loadBack(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	if x.s.Unfinished != nil {
-		return nil, fmt.Errorf("session %s went back and was interrupted before all files were put back: "+
-			"openmanus sessions resume %s finishes that", session, session)
-	}
-	p, _, err := x.plan(ctx, b)
-	return p, err
-}
-
-// GoBack takes a session back, and returns what it did. It holds the lease of the
-// session, and interrupts it first if it is running. If agreed is not nil, it is asked
+// GoBack takes a session back, and returns what it did. With Plan it only says what it would
+// do, and stores what the workspace contains. Otherwise it holds the lease of the
+// session, and interrupts it first if it is running. In a cluster it claims the workspace; one
+// that another host has is an error. If agreed is not nil, it is asked
 // with the plan, and GoBack does nothing unless it returns nil.
 //
 // If the process is killed meanwhile, the next one that drives the session, or takes it
 // back, puts back what is missing.
-func (h *Host) GoBack(ctx context.Context, session string, b Back, agreed func(*BackPlan) error) (*BackPlan, error) {
-	before, err := h.loadBack(ctx, session)
+func (h *Host) GoBack(ctx context.Context, session string, b act.Rewind, agreed func(*act.Rewinding) error) (*act.Rewinding, error) {
+	x, err := h.loadBack(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if b.Plan {
+		if x.s.Unfinished != nil {
+			return nil, fmt.Errorf("session %s went back and was interrupted before all files were put back: "+
+				"openmanus sessions resume %s finishes that", session, session)
+		}
+		p, _, err := x.plan(ctx, b)
+		return &p.Rewinding, err
+	}
+	leave, err := h.Enter(ctx, session)
 	if err != nil {
 		return nil, err
 	}
 	release, err := h.lease(ctx, session, true)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, leave())
 	}
-	p, err := h.goBack(ctx, session, before.backs(), b, agreed)
-	return p, errors.Join(err, release())
+	p, err := h.goBack(ctx, session, x.backs(), b, agreed)
+	return p, errors.Join(err, release(), leave())
 }
 
 // backs returns how often the session went back.
@@ -120,7 +71,7 @@ func (x *back) backs() (n int) {
 }
 
 // goBack does the work of GoBack, of a session that had gone back so many times.
-func (h *Host) goBack(ctx context.Context, session string, times int, b Back, agreed func(*BackPlan) error) (*BackPlan, error) {
+func (h *Host) goBack(ctx context.Context, session string, times int, b act.Rewind, agreed func(*act.Rewinding) error) (*act.Rewinding, error) {
 	if err := h.finishBack(ctx, session); err != nil {
 		return nil, err
 	}
@@ -136,12 +87,12 @@ func (h *Host) goBack(ctx context.Context, session string, times int, b Back, ag
 		return nil, err
 	}
 	if agreed != nil {
-		if err := agreed(p); err != nil {
-			return p, err
+		if err := agreed(&p.Rewinding); err != nil {
+			return &p.Rewinding, err
 		}
 	}
-	if p.Nothing() {
-		return p, nil
+	if p.Nothing {
+		return &p.Rewinding, nil
 	}
 	p.Files = p.Files && p.before != ""
 	e := openmanus.Rewound{ID: ids.New(), To: p.To, Files: p.Files, Talk: p.Talk, Redo: p.Redo, By: b.By, Kept: p.Kept}
@@ -152,7 +103,7 @@ func (h *Host) goBack(ctx context.Context, session string, times int, b Back, ag
 		return nil, err
 	}
 	if !p.Files {
-		return p, nil
+		return &p.Rewinding, nil
 	}
 	snapped, err := h.restore(context.WithoutCancel(ctx), session, x.s, e, p.ops)
 	if err != nil {
@@ -160,7 +111,7 @@ func (h *Host) goBack(ctx context.Context, session string, times int, b Back, ag
 	}
 	p.Kept = append(p.Kept, snapped.Kept...)
 	_, err = h.Store.Append(context.WithoutCancel(ctx), session, snapped)
-	return p, err
+	return &p.Rewinding, err
 }
 
 // finishBack puts back what a process that was killed did not.
@@ -207,13 +158,13 @@ func (h *Host) loadBack(ctx context.Context, session string) (*back, error) {
 }
 
 // plan returns the plan, and the events that are to be appended before the Rewound.
-func (x *back) plan(ctx context.Context, b Back) (*BackPlan, []openmanus.Body, error) {
-	p := &BackPlan{
-		Session: x.session, To: b.To, Files: b.Files, Talk: b.Talk, Messages: []string{}, Changes: []openmanus.FileChange{},
-		Kept: []openmanus.Left{}, Unsure: []string{}, Outside: []OutsideCall{},
-	}
+func (x *back) plan(ctx context.Context, b act.Rewind) (*backPlan, []openmanus.Body, error) {
+	p := &backPlan{Rewinding: act.Rewinding{
+		To: b.To, Files: b.Files, Talk: b.Talk, Messages: []string{}, Changes: []openmanus.FileChange{},
+		Kept: []openmanus.Left{}, Unsure: []string{}, Outside: []act.OutsideCall{},
+	}}
 	if err := x.aim(p, b); err != nil {
-		return nil, nil, err
+		return new(backPlan), nil, err
 	}
 	var first []openmanus.Body
 	st := x.s.Status()
@@ -221,7 +172,7 @@ func (x *back) plan(ctx context.Context, b Back) (*BackPlan, []openmanus.Body, e
 	if p.Files {
 		now, err := x.look(ctx, p.To)
 		if err != nil {
-			return nil, nil, err
+			return new(backPlan), nil, err
 		}
 		if now != nil {
 			first = append(first, now)
@@ -232,40 +183,46 @@ func (x *back) plan(ctx context.Context, b Back) (*BackPlan, []openmanus.Body, e
 	}
 	if p.Files {
 		if err := x.planFiles(ctx, p); err != nil {
-			return nil, nil, err
+			return new(backPlan), nil, err
 		}
 	}
 	x.planTalk(p)
+	p.Nothing = len(p.Changes) == 0 && len(p.ops) == 0 && !p.Talk
 	return p, first, x.outside(ctx, p)
 }
 
 // aim sets how far p goes.
-func (x *back) aim(p *BackPlan, b Back) error {
+func (x *back) aim(p *backPlan, b act.Rewind) error {
 	switch {
 	case b.Redo:
 		r, seq := x.lastBack()
 		if r == nil {
-			return fmt.Errorf("session %s: %w: it did not go back, or goes on since", x.session, ErrNothingBack)
+			return x.nothing("it did not go back, or goes on since")
 		}
 		p.To, p.Files, p.Talk, p.Redo = seq-1, r.Files, r.Talk, r.ID
 	case b.Last:
 		said := x.said(x.s.Seq)
 		if len(said) == 0 {
-			return fmt.Errorf("session %s: %w: there is no message of yours", x.session, ErrNothingBack)
+			return x.nothing("there is no message of yours")
 		}
 		p.To = said[len(said)-1] - 1
 	case b.To < 1 || b.To >= x.s.Seq:
-		return mistake(fmt.Errorf("session %s has the events 1 to %d: one goes back to an event before the last; "+
-			"openmanus sessions log %s lists them", x.session, x.s.Seq, x.session))
+		return &act.Error{Field: "to", Err: fmt.Errorf("session %s has the events 1 to %d: one goes back to an event before the last; "+
+			"openmanus sessions log %s lists them", x.session, x.s.Seq, x.session)}
 	}
 	if p.Talk {
 		to := x.s.Moment(p.To)
 		if to == 0 {
-			return mistake(fmt.Errorf("event %d of session %s is before its first message: choose a later one", p.To, x.session))
+			return &act.Error{Field: "to", Err: fmt.Errorf("event %d of session %s is before its first message: choose a later one", p.To, x.session)}
 		}
 		p.To = to
 	}
 	return nil
+}
+
+// nothing returns an [ErrNothingBack] with the reason.
+func (x *back) nothing(why string) error {
+	return &act.Error{Kind: act.Absent, Field: "to", Err: fmt.Errorf("session %s: %w: %s", x.session, ErrNothingBack, why)}
 }
 
 // lastBack returns the last Rewound that was not taken back, and its event, or nil: if
@@ -327,7 +284,7 @@ func (h *Host) LastMessage(ctx context.Context, session string) (int64, error) {
 }
 
 // planTalk adds the messages that leave the conversation.
-func (x *back) planTalk(p *BackPlan) {
+func (x *back) planTalk(p *backPlan) {
 	if !p.Talk {
 		return
 	}
@@ -373,7 +330,7 @@ func (x *back) look(ctx context.Context, to int64) (openmanus.Body, error) {
 }
 
 // planFiles adds what happens to files.
-func (x *back) planFiles(ctx context.Context, p *BackPlan) error {
+func (x *back) planFiles(ctx context.Context, p *backPlan) error {
 	p.before = x.s.Snapshot.Tree
 	p.Unfollowed = x.s.Snapshot.Error
 	if p.before == "" {
@@ -424,7 +381,7 @@ const maxKept = 1000
 
 // outside adds the calls since p.To whose effects do not come back: those that ran and
 // could reach more than the workspace.
-func (x *back) outside(ctx context.Context, p *BackPlan) error {
+func (x *back) outside(ctx context.Context, p *backPlan) error {
 	p.Kept = p.Kept[:min(len(p.Kept), maxKept)]
 	p.Total, p.Changes = len(p.Changes), p.Changes[:min(len(p.Changes), maxKept)]
 	if p.Redo != "" {
@@ -435,10 +392,10 @@ func (x *back) outside(ctx context.Context, p *BackPlan) error {
 		return err
 	}
 	for _, b := range branches {
-		calls := make(map[string]OutsideCall)
+		calls := make(map[string]act.OutsideCall)
 		for _, ev := range b.events {
 			for _, c := range openmanus.CallsOf(ev.Body) {
-				calls[c.ID] = OutsideCall{Session: b.session, Call: c.ID, Tool: c.Name, Input: c.Input}
+				calls[c.ID] = act.OutsideCall{Session: b.session, Call: c.ID, Tool: c.Name, Input: c.Input}
 			}
 			switch e := ev.Body.(type) {
 			case openmanus.Ruled:

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/host/served"
-	"github.com/openmanus-go/openmanus/server"
 )
 
 func (p *place) read(name string) string {
@@ -33,22 +33,22 @@ Done.
 	p.do(h, db, "s", p.spec(h, nil))
 	s := served.Host{Host: h}
 	ctx := t.Context()
-	plan, err := s.Rewind(ctx, "s", server.Rewind{Last: true, Files: true, Talk: true, Plan: true})
+	plan, err := s.Rewind(ctx, "s", act.Rewind{Last: true, Files: true, Talk: true, Plan: true})
 	if err != nil || len(plan.Changes) != 2 || len(plan.Messages) != 1 || len(plan.Outside) != 1 {
 		t.Fatalf("the plan is %+v, %v", plan, err)
 	}
 	if got := p.read("ws/a.txt"); got != "changed\n" {
 		t.Fatalf("a plan changed the file: %q", got)
 	}
-	if _, err := s.Rewind(ctx, "s", server.Rewind{Last: true, Files: true, Talk: true, By: "ann"}); err != nil {
+	if _, err := s.Rewind(ctx, "s", act.Rewind{Last: true, Files: true, Talk: true, By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.read("ws/a.txt"); got != "mine\n" {
 		t.Errorf("a.txt is %q", got)
 	}
 	before := p.load(db, "s").Seq
-	wrong := new(server.FieldError)
-	if _, err := s.Rewind(ctx, "s", server.Rewind{Last: true, Files: true, Talk: true}); !errors.As(err, &wrong) {
+	wrong := new(act.Error)
+	if _, err := s.Rewind(ctx, "s", act.Rewind{Last: true, Files: true, Talk: true}); !errors.As(err, &wrong) {
 		t.Errorf("a second time: %v", err)
 	}
 	diffs, err := s.Diff(ctx, "s", 0, plan.To+1)
@@ -67,7 +67,7 @@ Done.
 	if err != nil || len(files) != 1 || files[0].Path != "a.txt" || files[0].Kind != "file" || files[0].Bytes != 5 {
 		t.Errorf("there was %+v, %v", files, err)
 	}
-	if _, err := s.Rewind(ctx, "s", server.Rewind{Redo: true}); err != nil || p.read("ws/b.txt") != "new\n" {
+	if _, err := s.Rewind(ctx, "s", act.Rewind{Redo: true}); err != nil || p.read("ws/b.txt") != "new\n" {
 		t.Errorf("redo: %v, b.txt is %q", err, p.read("ws/b.txt"))
 	}
 }

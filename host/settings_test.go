@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/served"
@@ -184,7 +185,7 @@ func TestAgentsOfTheUser(t *testing.T) {
 		"a hidden file": {".reviewer.md", good, "name", "no name"},
 	} {
 		err := h.WriteAgent(ctx, c.file, server.AgentText{Text: c.text})
-		if wrong := (*server.FieldError)(nil); !errors.As(err, &wrong) || wrong.Field != c.field || !strings.Contains(err.Error(), c.has) {
+		if wrong := (*act.Error)(nil); !errors.As(err, &wrong) || wrong.Field != c.field || !strings.Contains(err.Error(), c.has) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -195,7 +196,7 @@ func TestAgentsOfTheUser(t *testing.T) {
 	if err != nil || got.Text != good || got.Hash == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if err := h.WriteAgent(ctx, "reviewer.md", server.AgentText{Text: good + "More."}); !errors.Is(err, server.ErrFileChanged) {
+	if err := h.WriteAgent(ctx, "reviewer.md", server.AgentText{Text: good + "More."}); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Errorf("over a file that was not read: %v", err)
 	}
 	c, err := h.Catalogue(ctx)

@@ -74,7 +74,7 @@ func (h *Host) specWith(name string, m config.Model) openmanus.Spec {
 // Complete returns spec as a session is opened with it that a user begins. It
 // checks the names in it, gives agents their full names, adds what the agent's
 // file says, and brings JSON into the form in which it comes back from a journal.
-// Completing a spec twice changes nothing. The error is an [*Error] that names
+// Completing a spec twice changes nothing. The error is an [*act.Error] that names
 // what cannot be used.
 func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
 	kind, err := h.Team(spec.Workspace).Choose(spec.Agent)

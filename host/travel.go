@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
@@ -39,13 +40,6 @@ type travelStore interface {
 	Claim(ctx context.Context, workspace string) (lease openmanus.Lease, holder string, err error)
 	// LastTree returns the tree that a session in a workspace recorded last, or "".
 	LastTree(ctx context.Context, workspace string) (string, error)
-}
-
-// An ElsewhereError says that another host has the workspace of a session.
-type ElsewhereError struct{ Workspace, Host string }
-
-func (e *ElsewhereError) Error() string {
-	return fmt.Sprintf("the workspace %s is in use at the host %s", e.Workspace, e.Host)
 }
 
 // places are the workspaces that a host of a cluster has, or had last.
@@ -96,7 +90,7 @@ type claimed struct {
 
 // Enter is called before files of a session's workspace are changed, such as by driving it:
 // it claims the workspace, and brings its files. If another host has it, the error is an
-// [*ElsewhereError]. The function that it returns is called when nobody changes them any
+// [*act.ElsewhereError]. The function that it returns is called when nobody changes them any
 // more. Without a Cluster Enter does nothing.
 func (h *Host) Enter(ctx context.Context, session string) (leave func() error, err error) {
 	nothing := func() error { return nil }
@@ -126,7 +120,7 @@ func (h *Host) claim(ctx context.Context, dir string) error {
 	}
 	lease, holder, err := store.Claim(ctx, dir)
 	if errors.Is(err, openmanus.ErrDriven) && holder != "" {
-		return &ElsewhereError{dir, holder}
+		return &act.ElsewhereError{Workspace: dir, Host: holder}
 	}
 	if err != nil {
 		return err
@@ -245,7 +239,7 @@ func (h *Host) Look(ctx context.Context, dir string) error {
 }
 
 // Change has do change files in the workspace of a session, and records what it contains
-// then. If another host has it, the error is an [*ElsewhereError]. Without a Cluster it only
+// then. If another host has it, the error is an [*act.ElsewhereError]. Without a Cluster it only
 // calls do.
 func (h *Host) Change(ctx context.Context, session string, do func() error) (err error) {
 	if h.Cluster == nil {

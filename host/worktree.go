@@ -31,7 +31,7 @@ type NewWorktree struct {
 // Worktree makes a checkout of the git repository that contains the workspace of spec,
 // for the session id, which does not exist yet. The caller opens the session with the
 // Spec of the result and calls Done. within is as [Fork].Within. The error is an
-// [*Error] if no checkout can be made of what is there.
+// [*act.Error] if no checkout can be made of what is there.
 //
 // What a process that was killed has left is removed with the next worktree or fork.
 func (h *Host) Worktree(ctx context.Context, id string, spec openmanus.Spec, within string) (w *NewWorktree, err error) {

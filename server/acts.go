@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/act"
-	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
-	"github.com/openmanus-go/openmanus/llm"
 )
 
 // appended is the response to requests that append an event.
@@ -29,7 +26,7 @@ type appended struct {
 // acts returns the sessions, for a person to act in.
 func (s *Server) acts() act.Sessions {
 	memory, _ := s.Host.(act.Memory)
-	return act.Sessions{Journal: s.Store, View: s.states.view, Wake: s.wake, Memory: memory}
+	return act.Sessions{Journal: s.Store, View: s.states.view, Wake: s.wake, Memory: memory, Note: s.Host.Environment}
 }
 
 // acted returns the response to what a person did, and how it went.
@@ -40,6 +37,24 @@ func acted(seq int64, err error) (*appended, error) {
 	out := new(appended)
 	out.Body.Seq = seq
 	return out, nil
+}
+
+// named is [refused] of an error that says which field of a request is at fault, or that the
+// session has moved on. Another one, such as of the configuration, stays as it is.
+func named(err error) error {
+	e := (*act.Error)(nil)
+	if errors.As(err, new(*FieldError)) || !errors.As(err, &e) || e.Field == "" && e.Kind == act.Invalid {
+		return err
+	}
+	return refused(err)
+}
+
+// inField returns err with the field of the request that is at fault, if it is an [act.Error].
+func inField(field string, err error) error {
+	if e := (*act.Error)(nil); errors.As(err, &e) {
+		return refused(&act.Error{Kind: e.Kind, Field: field, Err: err})
+	}
+	return err
 }
 
 // refused returns an [act.Error] as the response to a request, and other errors as they are.
@@ -100,7 +115,7 @@ type Attachment struct {
 // message of a session gets the host's note about the workspace. While the
 // session runs, the agent reads the message before its next reply.
 func (s *Server) sendMessage(ctx context.Context, info journal.SessionInfo, in *messageRequest) (*appended, error) {
-	m, err := in.message()
+	m, err := s.message(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -108,26 +123,17 @@ func (s *Server) sendMessage(ctx context.Context, info journal.SessionInfo, in *
 	if err := checkWorkspace(info.Workspace); err != nil {
 		return nil, err
 	}
-	err = s.states.view(ctx, info.ID, func(st *openmanus.State) error {
-		if st.Foreign != "" {
-			return huma.Error409Conflict("the session has events of a newer version: it can be read but not continued")
-		}
-		if st.Turn == 0 && len(st.Inbox) == 0 {
-			m.Note = s.Host.Environment(info.Workspace)
-		}
-		return nil
-	})
+	again, err := s.acts().Prepare(ctx, info.ID, &m)
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
-	if out, err := s.repeatMessage(ctx, info.ID, m); err != nil || out != nil {
-		return out, err
-	}
-	if err := s.checkQuota(ctx, info); err != nil {
-		return nil, err
-	}
-	if err := s.addUpload(userOf(ctx), in.attached(), false, time.Now()); err != nil {
-		return nil, err
+	if !again {
+		if err := s.checkQuota(ctx, info); err != nil {
+			return nil, err
+		}
+		if err := s.addUpload(userOf(ctx), in.attached(), false, time.Now()); err != nil {
+			return nil, err
+		}
 	}
 	return acted(s.acts().Append(ctx, info.ID, m))
 }
@@ -140,67 +146,35 @@ func (in *messageRequest) attached() (n int64) {
 	return n
 }
 
-// message converts a request to the body to append, still without a note. A message
-// without an id gets a new one; the id is the idempotency key. A message without any
-// content is an error.
-func (in *messageRequest) message() (openmanus.UserSaid, error) {
-	m := openmanus.UserSaid{ID: in.Body.ID, Message: llm.Message{Role: llm.User}, Sources: in.sources}
-	if m.ID == "" {
-		m.ID = ids.New()
-	}
-	if text := strings.TrimSpace(in.Body.Text); text != "" {
-		m.Message.Parts = append(m.Message.Parts, llm.Text{Text: text})
-	}
+// maxAttachedText is the most bytes of a text attachment.
+const maxAttachedText = 1 << 20
+
+// message converts a request to the body to append, still without a note. An attachment of
+// which the model could see nothing is an error that says where such a file belongs, and so
+// is a message without any content.
+func (s *Server) message(ctx context.Context, in *messageRequest) (openmanus.UserSaid, error) {
+	m := act.Message(in.Body.ID, in.Body.Text, in.sources...)
 	for i, a := range in.Body.Attachments {
-		p, err := a.part()
+		data, err := base64.StdEncoding.DecodeString(a.Data)
+		if err != nil {
+			err = fmt.Errorf("data is not base64: %w", err)
+		}
+		seen := false
+		if err == nil && (strings.HasPrefix(a.MIME, "image/") || len(data) <= maxAttachedText) {
+			seen, err = act.Attach(ctx, s.Local.Secrets.Blobs(s.Store), &m, act.File{Name: a.Name, MIME: a.MIME, Data: data})
+		}
+		if err == nil && !seen {
+			err = errors.New("an attachment is an image, or text of at most 1 MiB: " +
+				"put other files into the workspace (PUT …/files/NAME) and name them in the message")
+		}
 		if err != nil {
 			return m, &FieldError{fmt.Sprintf("body.attachments[%d]", i), err}
 		}
-		m.Message.Parts = append(m.Message.Parts, p)
 	}
 	if len(m.Message.Parts) == 0 {
 		return m, &FieldError{"text", errors.New("the message has neither text nor attachments")}
 	}
 	return m, nil
-}
-
-// repeatMessage appends m again if the session has a message of the same id.
-// It takes the note and the trace of the earlier message, which are not part of what the
-// client says, so that the contents are the same if that is. It returns nil if there
-// is no such message.
-func (s *Server) repeatMessage(ctx context.Context, id string, m openmanus.UserSaid) (*appended, error) {
-	for ev, err := range s.Store.Events(ctx, id, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if said, ok := ev.Body.(openmanus.UserSaid); ok && said.ID == m.ID {
-			m.Note, m.Trace = said.Note, said.Trace
-			return acted(s.acts().Append(ctx, id, m))
-		}
-	}
-	return nil, nil
-}
-
-// maxAttachedText is the most bytes of a text attachment, which becomes part
-// of the prompt.
-const maxAttachedText = 1 << 20
-
-// part returns the attachment as the model receives it: images as images, and short text
-// as text. Anything else is an error that says where such a file belongs.
-func (a Attachment) part() (llm.Part, error) {
-	data, err := base64.StdEncoding.DecodeString(a.Data)
-	if err != nil {
-		return nil, fmt.Errorf("data is not base64: %w", err)
-	}
-	switch {
-	case strings.HasPrefix(a.MIME, "image/"):
-		return llm.Blob{MIME: a.MIME, Name: a.Name, Data: data}, nil
-	case utf8.Valid(data) && len(data) <= maxAttachedText:
-		text := strings.TrimSuffix(string(data), "\n")
-		return llm.Text{Text: fmt.Sprintf("\n\n<file name=%q>\n%s\n</file>", a.Name, text)}, nil
-	}
-	return nil, errors.New("an attachment is an image, or text of at most 1 MiB: " +
-		"put other files into the workspace (PUT …/files/NAME) and name them in the message")
 }
 
 // A rulingRequest decides whether a call that waits for a ruling may run. Input is

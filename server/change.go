@@ -22,17 +22,8 @@ type Reconfigurer interface {
 	Reconfigure(ctx context.Context, session string, c Change) error
 }
 
-// A Change is what a session goes on with. Empty fields stay as they are.
-type Change struct {
-	Model   string
-	Approve string
-	By      string // the user
-
-	// Client, if it is not nil, replaces what the client of the session asks for, and
-	// Answer the schema of its answers; nil Answer: text.
-	Client *openmanus.Client
-	Answer json.RawMessage
-}
+// A Change is what a session goes on with.
+type Change = act.Change
 
 // A changeRequest changes a session's title, or what it goes on with.
 type changeRequest struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/journal"
@@ -228,7 +229,7 @@ func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploa
 		return nil, write()
 	}
 	err = t.Change(ctx, info.ID, write)
-	if there := (*ElsewhereError)(nil); errors.As(err, &there) {
+	if there := (*act.ElsewhereError)(nil); errors.As(err, &there) {
 		return nil, huma.Error409Conflict("a session runs in this workspace on another machine: try again when it rests, or interrupt it")
 	}
 	return nil, err

@@ -42,7 +42,8 @@ type Host interface {
 	// Environment returns the note about the workspace dir that precedes the
 	// first message of a session. The agent, and so the user, reads it; dir may
 	// contain anything, links and pipes included, since agents work there.
-	Environment(dir string) llm.Parts
+	// The second result says who wrote what others than the user did.
+	Environment(dir string) (llm.Parts, []openmanus.Source)
 
 	// Catalogue lists the agents, tools and models that sessions can have. It is
 	// the same for all users and does not include the agents of workspaces.
@@ -67,16 +68,9 @@ type Traveller interface {
 	// to be read.
 	Look(ctx context.Context, dir string) error
 	// Change has do change files in the workspace of a session, and records that. If a
-	// session runs there on another machine, the error is an [ElsewhereError].
+	// session runs there on another machine, the error is an [act.ElsewhereError].
 	Change(ctx context.Context, session string, do func() error) error
 }
-
-// An ElsewhereError says that files cannot be changed because a session changes them on
-// another machine.
-type ElsewhereError struct{ Err error }
-
-func (e *ElsewhereError) Error() string { return e.Err.Error() }
-func (e *ElsewhereError) Unwrap() error { return e.Err }
 
 // A Limiter is a [Host] that bounds the limits that users ask for.
 type Limiter interface {

@@ -165,29 +165,17 @@ func (c clients) Append(ctx context.Context, id string, bodies ...openmanus.Body
 	if err := checkWorkspace(info.Workspace); err != nil {
 		return 0, err
 	}
-	said, first := openmanus.UserSaid{}, int64(0)
+	again := false
 	if len(bodies) > 0 {
-		said, _ = bodies[len(bodies)-1].(openmanus.UserSaid)
-		said.Trace = traceOf(ctx)
-	}
-	known := 0
-	for ev, err := range c.Store.Events(ctx, id, 0) {
-		if err != nil {
-			return 0, err
-		}
-		if b, ok := ev.Body.(openmanus.UserSaid); ok {
-			if known++; b.ID == said.ID {
-				said.Note, said.Trace, first = b.Note, b.Trace, ev.Seq
+		if said, ok := bodies[len(bodies)-1].(openmanus.UserSaid); ok {
+			said.Trace = traceOf(ctx)
+			if again, err = c.acts().Prepare(ctx, id, &said); err != nil {
+				return 0, err
 			}
+			bodies[len(bodies)-1] = said
 		}
 	}
-	if said.ID != "" {
-		if first == 0 && known == 0 {
-			said.Note = c.Host.Environment(info.Workspace)
-		}
-		bodies[len(bodies)-1] = said
-	}
-	if first == 0 {
+	if !again {
 		if err := c.checkQuota(ctx, info); err != nil {
 			return 0, err
 		}

@@ -28,6 +28,7 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 // client too: the users of a server are those whom it works for.
 func (s *Server) problem(ctx context.Context, err error) error {
 	var field *FieldError
+	err = named(err)
 	var status huma.StatusError
 	switch {
 	case err == nil:

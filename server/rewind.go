@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -18,8 +19,8 @@ import (
 type Rewinder interface {
 	// Rewind takes a session back, or says only what that would do. If something
 	// else drives the session, the error is [openmanus.ErrDriven]. If the request
-	// is at fault, or nothing can be taken back, it is a [*FieldError].
-	Rewind(ctx context.Context, session string, r Rewind) (*Rewinding, error)
+	// is at fault, or nothing can be taken back, it is an [act.Error] of the field.
+	Rewind(ctx context.Context, session string, r act.Rewind) (*act.Rewinding, error)
 
 	// Past lists what a directory of the workspace contained after an event, or
 	// returns the one file of that name. The name "." is the workspace, and the
@@ -33,40 +34,7 @@ type Rewinder interface {
 	// Diff returns how the files that calls of the session, and of those below it,
 	// changed after the event from and until the event to differ; 0 is the first or
 	// last one.
-	Diff(ctx context.Context, session string, from, to int64) ([]FileDiff, error)
-}
-
-// A Rewind says how far a session goes back, and with what.
-type Rewind struct {
-	To          int64 // the last event that still stands
-	Last, Redo  bool  // in place of To
-	Files, Talk bool
-	By          string
-	Plan        bool // only say what it would do
-}
-
-// A Rewinding is what going back does.
-type Rewinding struct {
-	To         int64                  `json:"to" doc:"The last event that still stands."`
-	Files      bool                   `json:"files" doc:"Files are put back."`
-	Talk       bool                   `json:"talk" doc:"The conversation goes back."`
-	Redo       string                 `json:"redo,omitempty" doc:"The event rewound that is taken back."`
-	Messages   []string               `json:"messages" doc:"The messages of the user that leave the conversation."`
-	Changes    []openmanus.FileChange `json:"changes" doc:"The files that change, as changes of what there is now."`
-	Kept       []openmanus.Left       `json:"kept" doc:"The files that calls changed and that stay as they are, and why."`
-	Unsure     []string               `json:"unsure" doc:"Those of changes that others may have changed."`
-	Outside    []OutsideCall          `json:"outside" doc:"Calls whose effects may not come back."`
-	Unfollowed string                 `json:"unfollowed,omitempty" doc:"Why files may have changed that are not in the plan."`
-	Running    bool                   `json:"running,omitempty" doc:"The session is interrupted first."`
-}
-
-// An OutsideCall is a call that could reach more than the workspace.
-type OutsideCall struct {
-	Session string `json:"session"`
-	Seq     int64  `json:"seq"`
-	Call    string `json:"call"`
-	Tool    string `json:"tool"`
-	Input   string `json:"input"`
+	Diff(ctx context.Context, session string, from, to int64) ([]act.FileDiff, error)
 }
 
 // A PastFile is what a workspace had under a name.
@@ -77,17 +45,6 @@ type PastFile struct {
 	Bytes  int64  `json:"bytes"`
 	Target string `json:"target,omitempty" doc:"Where a link leads."`
 	Left   string `json:"left,omitempty" doc:"Why its content is not kept."`
-}
-
-// A FileDiff is how one file differs.
-type FileDiff struct {
-	openmanus.FileChange
-	Bytes  int64  `json:"bytes" doc:"Its size afterwards."`
-	Was    int64  `json:"was" doc:"Its size before."`
-	Mode   string `json:"mode,omitempty" doc:"How its permissions changed."`
-	From   string `json:"from,omitempty" doc:"The name that it was moved from."`
-	Binary bool   `json:"binary,omitempty" doc:"There is no diff: it is no text, or large."`
-	Diff   string `json:"diff,omitempty" doc:"The unified diff."`
 }
 
 // rewinder returns the host, if it keeps what workspaces contained, and the user may
@@ -116,7 +73,7 @@ type rewindRequest struct {
 	}
 }
 
-type rewindResponse struct{ Body *Rewinding }
+type rewindResponse struct{ Body *act.Rewinding }
 
 // rewind takes a session back that is not running.
 func (s *Server) rewind(ctx context.Context, info journal.SessionInfo, in *rewindRequest) (*rewindResponse, error) {
@@ -125,7 +82,7 @@ func (s *Server) rewind(ctx context.Context, info journal.SessionInfo, in *rewin
 		return nil, &FieldError{"to", fmt.Errorf("one of to and last says how far")}
 	}
 	both := b.Files == b.Talk
-	return s.goBack(ctx, info, Rewind{
+	return s.goBack(ctx, info, act.Rewind{
 		To: b.To, Last: b.Last, Files: b.Files || both, Talk: b.Talk || both, By: userOf(ctx).Name, Plan: b.DryRun,
 	})
 }
@@ -140,12 +97,12 @@ type redoRequest struct {
 
 // redo takes back the last rewind of a session that is not running.
 func (s *Server) redo(ctx context.Context, info journal.SessionInfo, in *redoRequest) (*rewindResponse, error) {
-	return s.goBack(ctx, info, Rewind{Redo: true, By: userOf(ctx).Name, Plan: in.Body.DryRun})
+	return s.goBack(ctx, info, act.Rewind{Redo: true, By: userOf(ctx).Name, Plan: in.Body.DryRun})
 }
 
 // goBack takes a session back, while the scheduler does nothing else with it. With Plan it
 // only says what it would do, which needs no reservation.
-func (s *Server) goBack(ctx context.Context, info journal.SessionInfo, b Rewind) (*rewindResponse, error) {
+func (s *Server) goBack(ctx context.Context, info journal.SessionInfo, b act.Rewind) (*rewindResponse, error) {
 	r, err := s.rewinder(ctx, info)
 	if err != nil {
 		return nil, err
@@ -209,7 +166,7 @@ func (s *Server) past(ctx context.Context, info journal.SessionInfo, in *pastReq
 	all, err := r.Past(ctx, info.ID, in.At, ".")
 	out := new(pastResponse)
 	out.Body.Items, out.Body.Partial = all[:min(len(all), maxEntries)], len(all) > maxEntries
-	return out, err
+	return out, inField("query.at", err)
 }
 
 // A pastFileRequest asks for a file as it was.
@@ -244,7 +201,7 @@ func (s *Server) pastContent(ctx context.Context, info journal.SessionInfo, at i
 	}
 	files, err := r.Past(ctx, info.ID, at, name)
 	if err != nil {
-		return nil, err
+		return nil, inField("query.at", err)
 	}
 	if len(files) != 1 || files[0].Path != name || files[0].Kind != "file" || files[0].Left != "" {
 		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
@@ -254,7 +211,7 @@ func (s *Server) pastContent(ctx context.Context, info journal.SessionInfo, at i
 	}
 	var b bytes.Buffer
 	err = r.WritePast(ctx, &b, info.ID, at, name)
-	return b.Bytes(), err
+	return b.Bytes(), inField("query.at", err)
 }
 
 // maxPast bounds a file of the past that the server sends: it is held in memory.
@@ -269,7 +226,7 @@ type diffRequest struct {
 
 type diffResponse struct {
 	Body struct {
-		Items []FileDiff `json:"items"`
+		Items []act.FileDiff `json:"items"`
 	}
 }
 
@@ -281,5 +238,5 @@ func (s *Server) diff(ctx context.Context, info journal.SessionInfo, in *diffReq
 	}
 	out := new(diffResponse)
 	out.Body.Items, err = r.Diff(ctx, info.ID, in.From, in.To)
-	return out, err
+	return out, inField("query.at", err)
 }

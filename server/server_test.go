@@ -102,8 +102,8 @@ func (h *host) Open(ctx context.Context, id string, n server.NewSession) error {
 	return openmanus.OpenFor(ctx, h.db, n.Owner, id, a, nil)
 }
 
-func (h *host) Environment(dir string) llm.Parts {
-	return llm.Parts{llm.Text{Text: "You work in " + dir + "\n"}}
+func (h *host) Environment(dir string) (llm.Parts, []openmanus.Source) {
+	return llm.Parts{llm.Text{Text: "You work in " + dir + "\n"}}, nil
 }
 
 func (h *host) Catalogue(context.Context) (server.Catalogue, error) {

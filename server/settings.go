@@ -246,7 +246,7 @@ func (s *Server) prune(ctx context.Context, a Administrator, in *body[pruneReque
 // mendable makes an error that is no [FieldError] one that tells the administrator what happened:
 // it is about the model or server that they named.
 func mendable(err error) error {
-	if field := (*FieldError)(nil); err == nil || errors.As(err, &field) {
+	if err = named(err); err == nil || errors.As(err, new(*FieldError)) || errors.As(err, new(huma.StatusError)) {
 		return err
 	}
 	return huma.Error422UnprocessableEntity(err.Error())

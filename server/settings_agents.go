@@ -9,7 +9,8 @@ import (
 )
 
 // An AgentKeeper keeps the files in which the user defines agents. Agents of workspaces are
-// not among them. A fault of a text is a [*FieldError] of name, text, model, tools or agents.
+// not among them. A fault of a text is an [act.Error] of
+// name, text, model, tools or agents, and a [act.Conflict] if the file has another hash.
 type AgentKeeper interface {
 	// OwnAgents lists the agents of the program, and the user's files.
 	OwnAgents(ctx context.Context) ([]AgentSetting, error)
@@ -25,9 +26,6 @@ type AgentKeeper interface {
 	// RemoveAgent removes a file that has the hash.
 	RemoveAgent(ctx context.Context, file, hash string) error
 }
-
-// ErrFileChanged is the error of an [AgentKeeper] for a file without the hash.
-var ErrFileChanged = errors.New("the file has changed since it was read: read it again")
 
 // An AgentSetting is an agent as the settings show it.
 type AgentSetting struct {
@@ -84,10 +82,7 @@ func (s *Server) agentRoutes(options ...option) {
 
 // agentProblem converts the errors of an [AgentKeeper].
 func agentProblem(err error) error {
-	switch {
-	case errors.Is(err, ErrFileChanged):
-		return huma.Error409Conflict(err.Error())
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return huma.Error404NotFound("there is no such agent")
 	}
 	return mendable(err)

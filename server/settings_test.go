@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/server"
 )
+
+var errFileChanged = &act.Error{Kind: act.Conflict, Err: errors.New("the file has changed since it was read: read it again")}
 
 func (s *screen) Settings(context.Context) (server.Settings, error) {
 	return server.Settings{File: "/etc/x.toml", Models: []server.ModelSetting{{Name: "default", Key: "set", KeyFrom: "KEY"}}}, nil
@@ -75,7 +78,7 @@ func (s *screen) WriteAgent(_ context.Context, file string, t server.AgentText) 
 	case file != "reviewer.md":
 		return fs.ErrNotExist
 	case t.Hash != "h1":
-		return server.ErrFileChanged
+		return errFileChanged
 	case t.Text == "":
 		return &server.FieldError{Field: "text", Err: errors.New("it has no instructions")}
 	}
@@ -88,10 +91,12 @@ func (s *screen) Prune(_ context.Context, dry bool) (server.Pruned, error) {
 
 func (s *screen) RemoveAgent(_ context.Context, file, hash string) error {
 	if file != "reviewer.md" || hash != "h1" {
-		return server.ErrFileChanged
+		return errFileChanged
 	}
 	return nil
 }
+func (s *screen) Servers(context.Context) ([]server.ServerSetting, error) { return nil, nil }
+
 func (s *screen) RemoveServer(context.Context, string) error { return nil }
 func (s *screen) UseModel(context.Context, string) error     { return nil }
 

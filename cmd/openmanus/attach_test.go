@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/internal/tui"
 )
 
@@ -114,12 +116,13 @@ Both are written.
 		t.Errorf("b.txt is %q", got)
 	}
 
-	back := tui.Back{Last: true}
-	plan, err := src.PlanBack(ctx, f.id, back)
+	back := act.Rewind{Last: true, Plan: true}
+	plan, err := src.Back(ctx, f.id, back)
 	must(err)
-	if !strings.Contains(strings.Join(plan.Lines, "\n"), "b.txt") {
-		t.Errorf("going back would do %q", plan.Lines)
+	if lines := linemode.PlanLines(f.id, plan); !strings.Contains(strings.Join(lines, "\n"), "b.txt") {
+		t.Errorf("going back would do %q", lines)
 	}
+	back.Plan = false
 	for { // who worked on the session until now lets it go in a moment
 		if _, err = src.Back(ctx, f.id, back); err == nil || !strings.Contains(err.Error(), "is running") {
 			break

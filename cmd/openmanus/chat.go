@@ -17,6 +17,7 @@ import (
 	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/internal/tui"
 )
 
@@ -337,15 +338,15 @@ func (c *chat) command(ctx context.Context, word, rest string) error {
 	case "/retry":
 		return c.retry(ctx, rest == shareWord)
 	case "/undo":
-		return c.back(ctx, host.Back{Last: true, Files: true, Talk: true})
+		return c.back(ctx, act.Rewind{Last: true, Files: true, Talk: true})
 	case "/redo":
-		return c.back(ctx, host.Back{Redo: true})
+		return c.back(ctx, act.Rewind{Redo: true})
 	case "/rewind":
 		to, err := strconv.ParseInt(rest, 10, 64)
 		if err != nil || to < 1 {
 			return errors.New("to which event? /rewind N; openmanus sessions log " + c.id + " lists them")
 		}
-		return c.back(ctx, host.Back{To: to, Files: true, Talk: true})
+		return c.back(ctx, act.Rewind{To: to, Files: true, Talk: true})
 	case "/fork":
 		return c.fork(ctx, 0, rest == shareWord)
 	case "/cost":
@@ -377,7 +378,7 @@ func (c *chat) retry(ctx context.Context, share bool) error {
 
 // back takes the session back, after it has shown what that means and the user has
 // agreed.
-func (c *chat) back(ctx context.Context, b host.Back) error {
+func (c *chat) back(ctx context.Context, b act.Rewind) error {
 	x, err := c.session(ctx, c.id)
 	if err != nil {
 		return err
@@ -392,8 +393,8 @@ func (c *chat) back(ctx context.Context, b host.Back) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.t.err, c.style().Dim("· "+clip.Plain(local.DoneText(x.id, p))))
-	x.lines(local.KeptLines(p))
+	fmt.Fprintln(c.t.err, c.style().Dim("· "+clip.Plain(linemode.DoneText(x.id, p))))
+	x.lines(linemode.KeptLines(p))
 	return nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/run/durable"
 	"github.com/openmanus-go/openmanus/store/postgres"
@@ -63,7 +63,7 @@ func (f temporalFleet) Work(ctx context.Context, w workerOf) error {
 		Name: w.name, Sessions: w.sessions, Room: w.room, Failed: w.failed,
 		Drive: func(ctx context.Context, session string) error {
 			err := w.drive(ctx, session)
-			if there := (*host.ElsewhereError)(nil); errors.As(err, &there) {
+			if there := (*act.ElsewhereError)(nil); errors.As(err, &there) {
 				return &durable.ElsewhereError{Worker: there.Host}
 			}
 			if errors.Is(err, run.ErrNewer) { // a worker of the newer version can

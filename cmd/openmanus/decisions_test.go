@@ -157,7 +157,7 @@ func TestTheSameDecisionIsTheSameEvent(t *testing.T) {
 				if !decide(t, dir, c.d) {
 					continue
 				}
-				got := rulings(t, dir)
+				got := recorded[openmanus.Ruled](t, dir)
 				if len(got) != 1 || !strings.Contains(got[0].By, "person") && got[0].By != "mcp client" || got[0].Hash == "" {
 					t.Errorf("%s: the rulings are %+v", name, got)
 					continue
@@ -173,8 +173,8 @@ func TestTheSameDecisionIsTheSameEvent(t *testing.T) {
 	}
 }
 
-// rulings returns the rulings of the only session of a person at home in dir.
-func rulings(t *testing.T, dir string) (all []openmanus.Ruled) {
+// recorded returns the events of a kind in the only session of a person at home in dir.
+func recorded[B openmanus.Body](t *testing.T, dir string) (all []B) {
 	t.Helper()
 	db, err := store.Open(filepath.Join(dir, ".home", ".local", "share", "openmanus"), nil)
 	if err != nil {
@@ -189,7 +189,7 @@ func rulings(t *testing.T, dir string) (all []openmanus.Ruled) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r, ok := ev.Body.(openmanus.Ruled); ok {
+			if r, ok := ev.Body.(B); ok {
 				all = append(all, r)
 			}
 		}

@@ -33,7 +33,6 @@ import (
 	"sync/atomic"
 
 	"github.com/openmanus-go/openmanus/act"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/sandbox"
@@ -258,8 +257,7 @@ func (t *terminal) report(err error) int {
 		return exitFinished
 	}
 	code := exitFailed
-	refused := (*act.Error)(nil)
-	if errors.As(err, new(*host.Error)) || errors.As(err, &refused) && refused.Kind == act.Invalid {
+	if refused := (*act.Error)(nil); errors.As(err, &refused) && refused.Kind == act.Invalid {
 		code = exitUsage
 	}
 	var e exit

@@ -111,7 +111,7 @@ const maxDiffs = 1 << 20
 // files that its calls changed, with diffs, but for those of package managers and the
 // like. Where there are none, the files stay; followed says that there is one.
 func (d *drive) addDiffs(sum *summary.Run, followed bool) {
-	diffs, err := d.DiffFiles(context.Background(), d.id, d.from, 0)
+	diffs, err := d.Diff(context.Background(), d.id, d.from, 0)
 	if err != nil || len(diffs) == 0 && !followed {
 		return
 	}

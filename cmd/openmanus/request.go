@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 )
@@ -97,7 +98,7 @@ func (a *app) said(ctx context.Context, r request, window int) (openmanus.UserSa
 	if len(r.input) == 0 {
 		return r.message, nil
 	}
-	err := host.AttachText(ctx, a.Secrets.Blobs(a.db), &r.message, "standard input", r.input, window)
+	err := act.AttachText(ctx, a.Secrets.Blobs(a.db), &r.message, "standard input", r.input, window)
 	return r.message, err
 }
 

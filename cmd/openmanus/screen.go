@@ -123,6 +123,7 @@ func (c *chatCmd) screen(ctx context.Context, t *terminal, g *globals) error {
 	if src.keeps, err = a.settingsOf(t, g, c.flags()); err != nil {
 		return errors.Join(err, src.Close())
 	}
+	src.ServerKeeper = src.keeps
 	o.Source, o.Attach, o.DataDir, o.Mode, o.Commands = src, c.Attach, a.Config.DataDir, a.Config.Run.Approve, src.Commands
 	o.Begin = src.beginning(t, g)
 	t.colour(&o, g, notices)

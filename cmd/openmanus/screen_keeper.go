@@ -12,9 +12,9 @@ import (
 	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/host/served"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/surface"
 	"github.com/openmanus-go/openmanus/internal/tui"
 	"github.com/openmanus-go/openmanus/llm/providers"
-	"github.com/openmanus-go/openmanus/server"
 )
 
 // settingsOf returns what sees and changes the configuration that g names.
@@ -33,49 +33,8 @@ func (a *app) settingsOf(t *terminal, g *globals, flags map[string]string) (serv
 // A screenSource is the sessions of this process, and its configuration.
 type screenSource struct {
 	*local.Source
-	keeps served.Host
-}
-
-// Servers implements [tui.Keeper].
-func (s screenSource) Servers(context.Context) (all []tui.Server, err error) {
-	list, err := s.keeps.ServerSettings()
-	for _, c := range list {
-		all = append(all, tui.Server{Name: c.Name, Shown: c.Shown, Source: c.Source, Hash: c.Hash, Found: c.Found, Own: c.Own,
-			Approved: c.Approved, Disabled: c.Disabled, Remote: c.Remote})
-	}
-	return all, err
-}
-
-// ServerDo implements [tui.Keeper].
-func (s screenSource) ServerDo(ctx context.Context, of tui.Server, do tui.ServerAct) (r tui.ServerReport, err error) {
-	done := func(text string, err error) (tui.ServerReport, error) {
-		return tui.ServerReport{Lines: []string{text}}, err
-	}
-	switch do {
-	case tui.TryServer:
-		tested, err := s.keeps.TestServer(ctx, of.Name)
-		t := tui.ServerTested{Software: tested.Software, Protocol: tested.Protocol, Hash: tested.Hash, Notes: tested.Notes}
-		for _, tool := range tested.Tools {
-			t.Tools = append(t.Tools, tui.ServerTool(tool))
-		}
-		return t.Report(), err
-	case tui.ApproveServer:
-		return done("It is approved. Sessions that begin from now on have its tools.", s.keeps.ApproveServer(ctx, of.Name, of.Hash, ""))
-	case tui.ApproveTools:
-		return done("Its tools are approved as they are now.", s.keeps.ApproveServer(ctx, of.Name, of.Hash, of.Tools))
-	case tui.SwitchOn, tui.SwitchOff:
-		off := do == tui.SwitchOff
-		return done("Sessions that begin from now on have its tools: "+map[bool]string{true: "no", false: "yes"}[off]+".", s.keeps.ChangeServer(ctx, of.Name, server.ServerChange{Disabled: &off}))
-	case tui.RemoveServer:
-		return done("It is removed, with its approvals.", s.keeps.RemoveServer(ctx, of.Name))
-	case tui.SignIn:
-		in, err := s.keeps.SignIn(ctx, of.Name)
-		if in.Link == "" {
-			return done("It can be used without signing in.", err)
-		}
-		return tui.ServerReport{Lines: []string{"Open this link in your browser, and then try the server:", in.Link}}, err
-	}
-	return r, fmt.Errorf("there is no action %q", do)
+	surface.ServerKeeper // keeps
+	keeps                served.Host
 }
 
 // Settings implements [tui.Keeper].

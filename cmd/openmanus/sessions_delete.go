@@ -48,7 +48,7 @@ func (c *sessionsDeleteCmd) Run(ctx context.Context, t *terminal, g *globals) er
 			continue
 		}
 		kept, err := a.RemoveForkFiles(ctx, id, c.Files)
-		errs = append(errs, err, a.RemoveCopies(id))
+		errs = append(errs, err, a.Deleted(id))
 		fmt.Fprintf(t.out, "deleted %s\n", clip.Plain(id))
 		if kept != "" {
 			fmt.Fprintln(t.err, clip.Plain("· "+kept))

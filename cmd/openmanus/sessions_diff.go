@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/openmanus-go/openmanus/host"
-	"github.com/openmanus-go/openmanus/host/local"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 )
 
 // sessionsDiffCmd is openmanus sessions diff.
@@ -49,7 +49,7 @@ func (c *sessionsDiffCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if to != 0 && from > to {
 		return usage(fmt.Errorf("--from %d --to %d: the event of --from must come before that of --to", from, to))
 	}
-	diffs, err := x.DiffFiles(ctx, x.id, from, to)
+	diffs, err := x.Diff(ctx, x.id, from, to)
 	if err != nil {
 		return err
 	}
@@ -68,12 +68,12 @@ func (c *sessionsDiffCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 }
 
 // printDiff prints how a file differs.
-func (t *terminal) printDiff(d host.FileDiff, stat bool) error {
+func (t *terminal) printDiff(d act.FileDiff, stat bool) error {
 	name := d.Path
 	if d.From != "" {
 		name = d.From + " → " + d.Path
 	}
-	line := fmt.Sprintf("%s %s", local.ChangeMark(d.Change), name)
+	line := fmt.Sprintf("%s %s", linemode.ChangeMark(d.Change), name)
 	if d.Mode != "" {
 		line += "  " + d.Mode
 	}

@@ -7,9 +7,11 @@ import (
 	"io"
 	"slices"
 
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/host"
-	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 )
 
 // backFlags are the flags of commands that take a session back or forward.
@@ -44,7 +46,7 @@ func (c *sessionsRewindCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		return usage(errors.New("how far? --last takes back your last message and everything after it, --to EVENT goes back to an event"))
 	}
 	both := c.Files == c.Talk
-	return c.run(ctx, t, g, c.backFlags, host.Back{To: c.To, Last: c.Last, Files: c.Files || both, Talk: c.Talk || both})
+	return c.run(ctx, t, g, c.backFlags, act.Rewind{To: c.To, Last: c.Last, Files: c.Files || both, Talk: c.Talk || both})
 }
 
 // sessionsRedoCmd is openmanus sessions redo.
@@ -55,11 +57,11 @@ type sessionsRedoCmd struct {
 
 // Run implements the command.
 func (c *sessionsRedoCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return c.run(ctx, t, g, c.backFlags, host.Back{Redo: true})
+	return c.run(ctx, t, g, c.backFlags, act.Rewind{Redo: true})
 }
 
 // run takes the session back.
-func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlags, b host.Back) error {
+func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlags, b act.Rewind) error {
 	x, err := c.openToChange(ctx, t, g, nil)
 	if err != nil {
 		return err
@@ -74,33 +76,53 @@ func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlag
 		return err
 	}
 	if f.JSON {
-		return t.printJSON(p)
+		return t.printJSON(backJSON(x.id, p))
 	}
-	fmt.Fprintln(t.out, clip.Plain(local.DoneText(x.id, p)))
-	x.lines(local.KeptLines(p))
+	fmt.Fprintln(t.out, clip.Plain(linemode.DoneText(x.id, p)))
+	x.lines(linemode.KeptLines(p))
 	if p.Talk && p.Redo == "" {
 		x.note("say what to do instead: openmanus sessions resume %s \"…\"", x.id)
 	}
-	if p.Redo == "" && !p.Nothing() {
+	if p.Redo == "" && !p.Nothing {
 		x.note("openmanus sessions redo %s takes that back", x.id)
 	}
 	return nil
 }
 
+// backJSON returns a plan with what only a person at this machine is told of it.
+func backJSON(id string, p *act.Rewinding) any {
+	type call struct {
+		act.OutsideCall
+		Reach openmanus.Reach `json:"reach"`
+	}
+	calls := []call{}
+	for _, c := range p.Outside {
+		calls = append(calls, call{c, c.Reach})
+	}
+	return struct {
+		Session string `json:"session"`
+		*act.Rewinding
+		Total   int    `json:"total"`
+		Outside []call `json:"outside"`
+	}{id, p, p.Total, calls}
+}
+
 // goBack takes the session back. Unless yes is set, it shows what that means and asks
 // whether to do it; ask is nil if no person can be asked.
 func (x *session) goBack(
-	ctx context.Context, b host.Back, yes bool, ask func(prompt string) (string, error),
-) (*host.BackPlan, error) {
+	ctx context.Context, b act.Rewind, yes bool, ask func(prompt string) (string, error),
+) (*act.Rewinding, error) {
 	if yes {
 		return x.GoBack(ctx, x.id, b, nil)
 	}
-	p, err := x.PlanBack(ctx, x.id, b)
+	plan := b
+	plan.Plan = true
+	p, err := x.GoBack(ctx, x.id, plan, nil)
 	if err != nil {
 		return nil, err
 	}
-	x.lines(local.PlanLines(x.id, p))
-	if p.Nothing() {
+	x.lines(linemode.PlanLines(x.id, p))
+	if p.Nothing {
 		return p, nil
 	}
 	if ask == nil {
@@ -113,7 +135,7 @@ func (x *session) goBack(
 	if !host.IsYes(line) {
 		return nil, exit{code: exitFailed, err: errors.New("nothing was changed")}
 	}
-	return x.GoBack(ctx, x.id, b, func(now *host.BackPlan) error {
+	return x.GoBack(ctx, x.id, b, func(now *act.Rewinding) error {
 		if !slices.Equal(now.Changes, p.Changes) || now.To != p.To {
 			return errors.New("nothing was changed: the session or the workspace has changed in the meantime; look again")
 		}

@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"github.com/openmanus-go/openmanus/host"
-	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 )
 
 // sessionsApplyCmd is openmanus sessions apply.
@@ -117,20 +117,20 @@ func (x *session) showCommits(p *host.ApplyPlan, title string) {
 	}
 }
 
-// showChanges prints files, at most local.MaxShown of them. A format gets the name and the
+// showChanges prints files, at most linemode.MaxShown of them. A format gets the name and the
 // reason; without one, the line says how the file changes.
 func (x *session) showChanges(format string, list []host.TreeChange) {
 	for i, c := range list {
 		switch {
-		case i == local.MaxShown:
+		case i == linemode.MaxShown:
 			x.line("  … and %d more", len(list)-i)
 			return
 		case format != "":
 			x.line(format, c.Path, c.Why)
 		case c.Why != "":
-			x.line("  %s %s  (look at it: %s)", local.ChangeMark(c.Change), c.Path, c.Why)
+			x.line("  %s %s  (look at it: %s)", linemode.ChangeMark(c.Change), c.Path, c.Why)
 		default:
-			x.line("  %s %s", local.ChangeMark(c.Change), c.Path)
+			x.line("  %s %s", linemode.ChangeMark(c.Change), c.Path)
 		}
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/llm"
@@ -179,24 +178,15 @@ func (s *Source) message(ctx context.Context, m surface.Message) (openmanus.User
 	said, err := host.Message(s.Dir, m.Text, m.Attach)
 	said.ID = m.ID
 	for _, f := range m.Files {
-		if err == nil {
-			err = s.attach(ctx, &said, f)
+		if err != nil {
+			break
+		}
+		var seen bool
+		if seen, err = act.Attach(ctx, s.Host.Secrets.Blobs(s.Store), &said, f); err == nil && !seen {
+			said.Message.Parts = append(said.Message.Parts, llm.Text{Text: fmt.Sprintf("\n\n[sent, and not shown to you: %s, %s, %d bytes]", f.Name, f.MIME, len(f.Data))})
 		}
 	}
 	return said, err
-}
-
-// attach adds a file that was sent to a message, as the model reads it.
-func (s *Source) attach(ctx context.Context, m *openmanus.UserSaid, f surface.File) error {
-	var p llm.Part = llm.Text{Text: fmt.Sprintf("\n\n[sent, and not shown to you: %s, %s, %d bytes]", f.Name, f.MIME, len(f.Data))}
-	switch {
-	case strings.HasPrefix(f.MIME, "image/") && len(f.Data) <= host.MaxAttachedImage:
-		p = llm.Blob{MIME: f.MIME, Name: f.Name, Data: f.Data}
-	case utf8.Valid(f.Data):
-		return host.AttachText(ctx, s.Host.Secrets.Blobs(s.Store), m, f.Name, f.Data, 0)
-	}
-	m.Message.Parts = append(m.Message.Parts, p)
-	return nil
 }
 
 // Say implements [surface.Source]. The first message of a session comes with the note
@@ -207,25 +197,18 @@ func (s *Source) Say(ctx context.Context, id string, m surface.Message) error {
 		return err
 	}
 	info, err := s.Store.Session(ctx, id)
-	if err != nil {
-		return err
+	if err == nil && info.Events < firstEvents { // a longer one has messages
+		_, err = s.acts().Prepare(ctx, id, &said)
 	}
-	if info.Events < firstEvents { // a longer one has messages
-		st, err := openmanus.Load(ctx, s.Store, id)
-		if err != nil {
-			return err
-		}
-		if len(st.Requests) == 0 {
-			said.Note = s.Environment(info.Workspace)
-		}
+	if err == nil {
+		_, err = s.acts().Append(ctx, id, said)
 	}
-	_, err = s.acts().Append(ctx, id, said)
 	return err
 }
 
 // acts returns the sessions, for the person to act in.
 func (s *Source) acts() act.Sessions {
-	return act.Sessions{Journal: s.Store, Memory: s.Host, Wake: func(_ context.Context, id string) error {
+	return act.Sessions{Journal: s.Store, Memory: s.Host, Note: s.Environment, Wake: func(_ context.Context, id string) error {
 		s.wake(id)
 		return nil
 	}}
@@ -411,27 +394,9 @@ func (s *Source) Fork(ctx context.Context, id string, at int64) (string, error) 
 	return made.ID, nil
 }
 
-// hostBack returns a [surface.Back] as package host has it.
-func hostBack(b surface.Back) host.Back {
-	return host.Back{To: b.To, Last: b.Last, Redo: b.Redo, Files: b.Files, Talk: b.Talk}
-}
-
-// PlanBack implements [surface.Source].
-func (s *Source) PlanBack(ctx context.Context, id string, b surface.Back) (surface.BackPlan, error) {
-	p, err := s.Host.PlanBack(ctx, id, hostBack(b))
-	if err != nil {
-		return surface.BackPlan{}, err
-	}
-	return surface.BackPlan{Nothing: p.Nothing(), Lines: PlanLines(id, p), Done: DoneText(id, p)}, nil
-}
-
 // Back implements [surface.Source].
-func (s *Source) Back(ctx context.Context, id string, b surface.Back) (surface.BackPlan, error) {
-	p, err := s.GoBack(ctx, id, hostBack(b), nil)
-	if err != nil {
-		return surface.BackPlan{}, err
-	}
-	return surface.BackPlan{Done: DoneText(id, p)}, nil
+func (s *Source) Back(ctx context.Context, id string, b act.Rewind) (*act.Rewinding, error) {
+	return s.GoBack(ctx, id, b, nil)
 }
 
 // Models implements [surface.Source].
@@ -479,27 +444,19 @@ func (s *Source) Change(ctx context.Context, id string, set surface.Setting) err
 	if err != nil {
 		return err
 	}
-	spec := host.SpecOf(st)
-	spec.Limits = st.Limits
-	if set.Model != "" {
+	if set.Model != "" && !set.Elsewhere {
 		m, err := s.Config.Model(set.Model)
 		if err != nil {
 			return err
 		}
-		if spec.Endpoint != m.BaseURL && !set.Elsewhere {
-			return &surface.Elsewhere{From: cmp.Or(spec.Endpoint, spec.Model), To: cmp.Or(m.BaseURL, set.Model)}
+		if was := host.SpecOf(st); was.Endpoint != m.BaseURL {
+			return &surface.Elsewhere{From: cmp.Or(was.Endpoint, was.Model), To: cmp.Or(m.BaseURL, set.Model)}
 		}
-		spec.Model, spec.Endpoint = set.Model, m.BaseURL
 	}
-	if set.Mode != "" {
-		_, err := s.acts().Do(ctx, id, func(st *openmanus.State) ([]openmanus.Body, error) { return act.Mode(st, set.Mode, act.ByPerson) })
-		return err
+	bodies, err := s.Changes(st, act.Change{Model: set.Model, Approve: set.Mode, By: act.ByPerson})
+	if err == nil && len(bodies) > 0 {
+		_, err = s.acts().Append(ctx, id, bodies...)
 	}
-	c, changed, err := s.Reconfigure(st, spec)
-	if err != nil || !changed {
-		return err
-	}
-	_, err = s.acts().Append(ctx, id, c)
 	return err
 }
 

@@ -43,6 +43,5 @@ func (s *Source) Delete(ctx context.Context, id string) error {
 	if err := del.Delete(ctx, id); err != nil {
 		return err
 	}
-	_, err := s.RemoveForkFiles(ctx, id, false)
-	return errors.Join(err, s.RemoveCopies(id))
+	return s.Deleted(id)
 }

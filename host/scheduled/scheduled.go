@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
@@ -31,14 +32,14 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// Plans returns the plans of [schedules.NAME], by name. The error is a [*host.Error] that
+// Plans returns the plans of [schedules.NAME], by name. The error is a [*act.Error] that
 // names the key that is wrong.
 func Plans(cfg *config.Config) (map[string]schedule.Plan, error) {
 	plans := make(map[string]schedule.Plan)
 	for _, name := range cfg.ScheduleNames() {
 		p, err := PlanOf(cfg, *cfg.Schedules[name])
 		if err != nil {
-			return nil, &host.Error{Err: fmt.Errorf("schedules.%s.%w", name, err)}
+			return nil, &act.Error{Err: fmt.Errorf("schedules.%s.%w", name, err)}
 		}
 		plans[name] = p
 	}
@@ -179,7 +180,7 @@ func known(err error) error {
 
 // refused makes an error that the user can mend the end of the run: it would come again.
 func refused(err error) error {
-	if mistake := (*host.Error)(nil); errors.As(err, &mistake) {
+	if mistake := (*act.Error)(nil); errors.As(err, &mistake) {
 		return &schedule.Refused{Err: err}
 	}
 	return err

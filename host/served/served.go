@@ -13,7 +13,6 @@ package served
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -149,93 +148,35 @@ func (h Host) MayChoose(name string) error {
 	return nil
 }
 
-// Hold implements [server.Holder]: it keeps the agents that work in dir, with their
-// shells, browsers and sandboxes, which sessions of one workspace share.
-func (h Host) Hold(id, dir string) (release func() error) { return h.Keep(id, dir) }
-
-// Deleted implements [server.Cleaner]: it removes the copies of the workspace in
-// which attempts of the session worked, and that of a fork if nothing in it changed.
-func (h Host) Deleted(id string) error {
-	_, err := h.RemoveForkFiles(context.Background(), id, false)
-	return errors.Join(err, h.RemoveCopies(id))
-}
-
 // Fork implements [server.Forker]. Files that cannot be copied are an error of the
 // field by which the request could do without.
 func (h Host) Fork(ctx context.Context, from string, at int64, to, root string) error {
 	_, err := h.Host.Fork(ctx, host.Fork{From: from, At: at, To: to, Within: root})
-	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
+	if errors.As(err, new(*act.Error)) {
 		return &server.FieldError{Field: "share", Err: err}
 	}
 	return err
 }
 
-// Reconfigure implements [server.Reconfigurer]. All changes are recorded together, or
-// none. They hold from the next request to the model on.
-func (h Host) Reconfigure(ctx context.Context, session string, c server.Change) error {
+// Reconfigure implements [server.Reconfigurer].
+func (h Host) Reconfigure(ctx context.Context, session string, c act.Change) error {
+	if c.Model != "" {
+		if err := h.MayChoose(c.Model); err != nil {
+			return &server.FieldError{Field: "model", Err: err}
+		}
+	}
 	s, err := openmanus.Load(ctx, h.Store, session)
 	if err != nil {
 		return err
 	}
-	var bodies []openmanus.Body
-	if c.Model != "" {
-		next, changed, err := h.withModel(s, c.Model)
-		if err != nil {
-			return &server.FieldError{Field: "model", Err: err}
-		}
-		if changed {
-			bodies = append(bodies, next)
-		}
-	}
-	if c.Client != nil {
-		next, changed, err := h.withClient(s, c)
-		if err != nil {
-			return &server.FieldError{Field: "tools", Err: err}
-		}
-		if changed {
-			bodies = append(bodies, next)
-		}
-	}
-	if c.Approve != "" {
-		set, err := act.Mode(s, c.Approve, c.By)
-		if err != nil {
-			return &server.FieldError{Field: "approve", Err: err}
-		}
-		bodies = append(bodies, set...)
+	bodies, err := h.Changes(s, c)
+	if e := (*act.Error)(nil); errors.As(err, &e) {
+		return &server.FieldError{Field: e.Field, Err: e.Err}
 	}
 	if len(bodies) > 0 {
 		_, err = h.Store.Append(ctx, session, bodies...)
 	}
 	return err
-}
-
-// withModel returns the configuration with which a session in state s goes on with
-// another model, and whether it is another one.
-func (h Host) withModel(s *openmanus.State, model string) (next openmanus.Configured, changed bool, err error) {
-	if err := h.MayChoose(model); err != nil {
-		return next, false, err
-	}
-	chosen, err := h.SpecWith(model)
-	if err != nil {
-		return next, false, err
-	}
-	spec := host.SpecOf(s)
-	spec.Limits, spec.Model, spec.Endpoint = s.Limits, chosen.Model, chosen.Endpoint
-	return h.Host.Reconfigure(s, spec)
-}
-
-// withClient returns the configuration with the tools and the schema that the client of a
-// session asks for now, and whether that differs.
-func (h Host) withClient(s *openmanus.State, c server.Change) (next openmanus.Configured, changed bool, err error) {
-	spec := host.SpecOf(s)
-	spec.Limits, spec.Client, spec.Answer = s.Limits, c.Client, c.Answer
-	if encoded, err := json.Marshal(c.Client); err == nil && string(encoded) == "{}" {
-		spec.Client = nil
-	}
-	if spec, err = h.Complete(spec); err != nil {
-		return next, false, err
-	}
-	return h.Host.Reconfigure(s, spec)
 }
 
 // Fetch implements [server.Fetcher]. The address obeys the rules of [web]: nothing on this

@@ -37,7 +37,7 @@ func (h Host) Settings(ctx context.Context) (server.Settings, error) {
 		s.Models = append(s.Models, modelSetting(m))
 	}
 	var err error
-	if s.Servers, err = h.ServerSettings(); err != nil {
+	if s.Servers, err = h.Servers(ctx); err != nil {
 		return s, err
 	}
 	decisions, err := h.Memory().All()

@@ -2,10 +2,8 @@ package served
 
 import (
 	"context"
-	"errors"
 
 	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/server"
 )
 
@@ -67,31 +65,15 @@ func (h Host) agentSetting(k agents.Kind) server.AgentSetting {
 // ReadAgent implements [server.AgentKeeper].
 func (h Host) ReadAgent(_ context.Context, file string) (server.AgentText, error) {
 	f, err := h.AgentFile(file)
-	return server.AgentText{Text: f.Text, Hash: f.Hash}, agentError(err)
+	return server.AgentText{Text: f.Text, Hash: f.Hash}, err
 }
 
 // WriteAgent implements [server.AgentKeeper].
 func (h Host) WriteAgent(_ context.Context, file string, t server.AgentText) error {
-	return agentError(h.Host.WriteAgent(file, t.Text, t.Hash))
+	return h.Host.WriteAgent(file, t.Text, t.Hash)
 }
 
 // RemoveAgent implements [server.AgentKeeper].
 func (h Host) RemoveAgent(_ context.Context, file, hash string) error {
-	return agentError(h.Host.RemoveAgent(file, hash))
-}
-
-// agentError returns the error of a file with the name of the field that is at fault. A
-// file that someone else has changed meanwhile is [server.ErrFileChanged].
-func agentError(err error) error {
-	if wrong := (*host.AgentFault)(nil); errors.As(err, &wrong) {
-		field := wrong.Field
-		if field == "" {
-			field = "text"
-		}
-		return &server.FieldError{Field: field, Err: wrong}
-	}
-	if errors.Is(err, host.ErrAgentChanged) {
-		return server.ErrFileChanged
-	}
-	return err
+	return h.Host.RemoveAgent(file, hash)
 }

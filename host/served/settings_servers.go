@@ -16,9 +16,8 @@ import (
 	"github.com/openmanus-go/openmanus/server"
 )
 
-// ServerSettings returns the MCP servers that are configured, approved or not. It connects
-// to none.
-func (h Host) ServerSettings() ([]server.ServerSetting, error) {
+// Servers implements [server.ServerKeeper].
+func (h Host) Servers(context.Context) ([]server.ServerSetting, error) {
 	all := []server.ServerSetting{}
 	approved := host.Approvals(h.Config)
 	for _, c := range h.CurrentServers() {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/server"
 	"github.com/openmanus-go/openmanus/server/triggers"
 )
@@ -16,7 +16,7 @@ func (h Host) Triggers() (map[string]server.Trigger, error) {
 	all := make(map[string]server.Trigger)
 	for _, name := range h.Config.TriggerNames() {
 		c := h.Config.Triggers[name]
-		wrong := func(err error) error { return &host.Error{Err: fmt.Errorf("triggers.%s.%w", name, err)} }
+		wrong := func(err error) error { return &act.Error{Err: fmt.Errorf("triggers.%s.%w", name, err)} }
 		secret := ""
 		if c.SecretEnv != "" {
 			if secret = h.Getenv(c.SecretEnv); secret == "" {

@@ -3,8 +3,8 @@ package served
 import (
 	"fmt"
 
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/server"
 )
 
@@ -14,7 +14,7 @@ func (h Host) Webhooks() (map[string]server.Webhook, error) {
 	all := make(map[string]server.Webhook)
 	for _, c := range h.Config.Webhooks {
 		wrong := func(err error) error {
-			return &host.Error{Err: fmt.Errorf("%s: webhooks.secret_env: %w", c.Source, err)}
+			return &act.Error{Err: fmt.Errorf("%s: webhooks.secret_env: %w", c.Source, err)}
 		}
 		secret := h.Getenv(c.SecretEnv)
 		if secret == "" {

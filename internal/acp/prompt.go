@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/surface"
 )
@@ -29,7 +30,7 @@ func messageOf(blocks []content) (m surface.Message, err error) {
 			if err != nil || len(data) == 0 {
 				return m, wrong(field+".data", "it must be an image in base64")
 			}
-			m.Files = append(m.Files, surface.File{Name: fileName(b.URI), MIME: b.MIMEType, Data: data})
+			m.Files = append(m.Files, act.File{Name: fileName(b.URI), MIME: b.MIMEType, Data: data})
 		case "resource_link":
 			if b.URI == "" {
 				return m, wrong(field+".uri", "it is missing")
@@ -56,20 +57,20 @@ func messageOf(blocks []content) (m surface.Message, err error) {
 }
 
 // fileOf returns a file that is embedded in a prompt, as text or in base64.
-func fileOf(field string, r *resource) (surface.File, error) {
+func fileOf(field string, r *resource) (act.File, error) {
 	switch {
 	case r == nil:
-		return surface.File{}, wrong(field, "it is missing")
+		return act.File{}, wrong(field, "it is missing")
 	case r.Text != nil:
-		return surface.File{Name: pathOf(r.URI), MIME: "text/plain", Data: []byte(*r.Text)}, nil
+		return act.File{Name: pathOf(r.URI), MIME: "text/plain", Data: []byte(*r.Text)}, nil
 	case r.Blob != nil:
 		data, err := base64.StdEncoding.DecodeString(*r.Blob)
 		if err != nil {
-			return surface.File{}, wrong(field+".blob", "it must be base64")
+			return act.File{}, wrong(field+".blob", "it must be base64")
 		}
-		return surface.File{Name: pathOf(r.URI), MIME: r.MIMEType, Data: data}, nil
+		return act.File{Name: pathOf(r.URI), MIME: r.MIMEType, Data: data}, nil
 	}
-	return surface.File{}, wrong(field, "it needs text or blob")
+	return act.File{}, wrong(field, "it needs text or blob")
 }
 
 // pathOf returns the path of a file: URI, with its fragment, which names lines, or any

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 )
 
 // A Source is where sessions are: this process and its store, or a server. It is safe
@@ -56,9 +57,8 @@ type Source interface {
 	// Fork copies a session up to an event, 0 for all of it, and returns the copy.
 	Fork(ctx context.Context, id string, at int64) (string, error)
 
-	// PlanBack says what going back would do, and Back does it. See [Back].
-	PlanBack(ctx context.Context, id string, b Back) (BackPlan, error)
-	Back(ctx context.Context, id string, b Back) (BackPlan, error)
+	// Back takes a session back, or says what that would do.
+	Back(ctx context.Context, id string, b act.Rewind) (*act.Rewinding, error)
 
 	// Models lists the models that a session can use, Agents the agents.
 	Models(ctx context.Context) ([]Named, error)
@@ -82,15 +82,8 @@ type Setting struct {
 type Message struct {
 	ID     string // chosen by the sender
 	Text   string
-	Attach []string // files, by their paths
-	Files  []File   // files that were sent
-}
-
-// A File is one that a message brings.
-type File struct {
-	Name string // a path, or another name for people
-	MIME string
-	Data []byte
+	Attach []string   // files, by their paths
+	Files  []act.File // files that were sent
 }
 
 // A Session is one of a list.
@@ -135,20 +128,6 @@ type Decision struct {
 type Choices struct {
 	Remember bool // the decision can be remembered for this very call
 	OnlyOnce bool // it is asked each time, whatever was allowed before
-}
-
-// Back says how far a session goes back, like host.Back.
-type Back struct {
-	To          int64
-	Last, Redo  bool
-	Files, Talk bool
-}
-
-// A BackPlan is what going back does, in words.
-type BackPlan struct {
-	Nothing bool
-	Lines   []string // foreign: what would change, and what would not
-	Done    string   // what was done, on one line
 }
 
 // A Named is a thing that can be chosen by its name.

@@ -11,7 +11,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/internal/near"
 )
 
@@ -34,8 +36,8 @@ func slashCommands() []slashCommand {
 		{"/mode", "MODE", "what runs without a question: " + strings.Join(openmanus.Modes, ", ") + " (Shift-Tab)", false, (*program).setMode},
 		{"/agent", "NAME", "use another agent in the next session", false, (*program).setAgent},
 		{"/fork", "", "go on in a copy, of the files too; this session stays as it is", true, (*program).fork},
-		{"/undo", "", "take back your last message, and what it changed in files", true, func(p *program, _ string) tea.Cmd { return p.back(Back{Last: true, Files: true, Talk: true}) }},
-		{"/redo", "", "take that back", true, func(p *program, _ string) tea.Cmd { return p.back(Back{Redo: true}) }},
+		{"/undo", "", "take back your last message, and what it changed in files", true, func(p *program, _ string) tea.Cmd { return p.back(act.Rewind{Last: true, Files: true, Talk: true}) }},
+		{"/redo", "", "take that back", true, func(p *program, _ string) tea.Cmd { return p.back(act.Rewind{Redo: true}) }},
 		{"/rewind", "N", "go back to event N; without N, to before the chosen block (Alt-Up)", true, (*program).rewind},
 		{"/continue", "", "go on after a stop or a failure", true, func(p *program, _ string) tea.Cmd { return p.goOn() }},
 		{"/cost", "", "the tokens and the cost of this session, and how much of the model's window it fills", true, func(p *program, _ string) tea.Cmd { return p.tellCost() }},
@@ -224,19 +226,20 @@ func (p *program) rewind(rest string) tea.Cmd {
 	case rest == "" && p.chosen != nil:
 		to = p.chosen.Seq - 1
 	case rest == "":
-		return p.back(Back{Last: true, Files: true, Talk: true})
+		return p.back(act.Rewind{Last: true, Files: true, Talk: true})
 	case err != nil || to < 1:
 		return p.notice(true, "to which event? /rewind N, or choose a block with Alt-Up and say /rewind")
 	}
-	return p.back(Back{To: to, Files: true, Talk: true})
+	return p.back(act.Rewind{To: to, Files: true, Talk: true})
 }
 
 // back shows what going back would change, and asks whether to do it. It changes nothing
 // itself.
-func (p *program) back(b Back) tea.Cmd {
+func (p *program) back(b act.Rewind) tea.Cmd {
 	id := p.id
 	return p.do(func(ctx context.Context) tea.Msg {
-		plan, err := p.src.PlanBack(ctx, id, b)
+		b.Plan = true
+		plan, err := p.src.Back(ctx, id, b)
 		switch {
 		case err != nil:
 			return noticeMsg{err.Error(), true}
@@ -248,15 +251,16 @@ func (p *program) back(b Back) tea.Cmd {
 }
 
 // backList asks whether to go back.
-func backList(id string, b Back, plan BackPlan) *list {
-	return &list{title: "Go back?", above: plan.Lines, items: []item{
+func backList(id string, b act.Rewind, plan *act.Rewinding) *list {
+	b.Plan = false
+	return &list{title: "Go back?", above: linemode.PlanLines(id, plan), items: []item{
 		{text: "yes, do that", run: func(p *program) tea.Cmd {
 			return p.do(func(ctx context.Context) tea.Msg {
 				done, err := p.src.Back(ctx, id, b)
 				if err != nil {
 					return noticeMsg{err.Error(), true}
 				}
-				return noticeMsg{clip.OneLine(done.Done), false}
+				return noticeMsg{clip.OneLine(linemode.DoneText(id, done)), false}
 			})
 		}},
 		{text: "no, nothing changes", run: func(*program) tea.Cmd { return nil }},

@@ -9,15 +9,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/surface"
 )
 
 // A Keeper is a [Source] whose configuration the person sees, and changes in part.
 type Keeper interface {
-	// Servers lists the MCP servers that are configured.
-	Servers(ctx context.Context) ([]Server, error)
-
-	// ServerDo does something with a server as it was listed, and reports the outcome.
-	ServerDo(ctx context.Context, s Server, do ServerAct) (ServerReport, error)
+	surface.ServerKeeper
 
 	// Settings says what is set, and where.
 	Settings(ctx context.Context) (Settings, error)
@@ -27,67 +24,32 @@ type Keeper interface {
 	Edited(ctx context.Context) (string, error)
 }
 
-// A Server is an MCP server that is configured.
-type Server struct {
-	Name, Shown, Source string // Shown: how it is started or reached
-	Hash                string // of what is approved with it
-	Found               bool   // in a workspace: it must be approved
-	Own                 bool   // in the person's file, so that it can be changed from here
-	Approved, Disabled  bool
-	Remote              bool   // it is reached at an address
-	Tools               string // for ApproveTools: of the report that showed them
+// A serverReport is the outcome of something that was done with a server.
+type serverReport struct {
+	lines []string // foreign
+	tools string   // the hash of tools that wait for approval; "": none do
 }
 
-// A ServerReport is the outcome of something that was done with a server.
-type ServerReport struct {
-	Lines []string // foreign
-	Tools string   // the hash of tools that wait for approval; "": none do
+// reported is a report of one line.
+func reported(line string, err error) (serverReport, error) {
+	return serverReport{lines: []string{line}}, err
 }
 
-// A ServerTested is what an MCP server is and offers.
-type ServerTested struct {
-	Software, Protocol string
-	Hash               string // of its tools
-	Notes              []string
-	Tools              []ServerTool
-}
-
-// A ServerTool is a tool of an MCP server.
-type ServerTool struct {
-	Name, Description string
-	Held              string // why agents do not get it before it is approved
-	Off               bool
-}
-
-// Report says that in lines.
-func (t ServerTested) Report() (r ServerReport) {
-	r.Lines = append([]string{fmt.Sprintf("%s, MCP %s: %s", t.Software, t.Protocol, clip.Count(len(t.Tools), "tool"))}, t.Notes...)
+// tested says what an MCP server is and offers.
+func tested(t surface.ServerTested, err error) (r serverReport, _ error) {
+	r.lines = append([]string{fmt.Sprintf("%s, MCP %s: %s", t.Software, t.Protocol, clip.Count(len(t.Tools), "tool"))}, t.Notes...)
 	for _, tool := range t.Tools {
 		line := tool.Name + ": " + clip.Text(clip.OneLine(tool.Description), 200)
 		switch {
 		case tool.Held != "":
-			line, r.Tools = tool.Name+" is held back: "+tool.Held+". Now: "+tool.Description, t.Hash
+			line, r.tools = tool.Name+" is held back: "+tool.Held+". Now: "+tool.Description, t.Hash
 		case tool.Off:
 			line = tool.Name + " is switched off"
 		}
-		r.Lines = append(r.Lines, line)
+		r.lines = append(r.lines, line)
 	}
-	return r
+	return r, err
 }
-
-// A ServerAct is something to do with an MCP server.
-type ServerAct string
-
-// The actions on an MCP server.
-const (
-	TryServer     ServerAct = "try" // connect to it, and list its tools
-	ApproveServer ServerAct = "approve"
-	ApproveTools  ServerAct = "approve tools"
-	SwitchOn      ServerAct = "switch on"
-	SwitchOff     ServerAct = "switch off"
-	RemoveServer  ServerAct = "remove"
-	SignIn        ServerAct = "sign in"
-)
 
 // Settings are what is configured.
 type Settings struct {
@@ -110,7 +72,7 @@ func (p *program) keeper() Keeper {
 const notApproved = "not approved"
 
 // standing says how a server stands, in two words.
-func (s Server) standing() string {
+func standing(s surface.ServerSetting) string {
 	switch {
 	case s.Disabled:
 		return "switched off"
@@ -135,10 +97,12 @@ func (p *program) listServers() tea.Cmd {
 			return noticeMsg{"there are no MCP servers; to add one: openmanus mcp add NAME -- COMMAND ARG…", false}
 		}
 		rank := map[bool]int{false: 1}
-		slices.SortStableFunc(all, func(a, b Server) int { return rank[a.standing() == notApproved] - rank[b.standing() == notApproved] })
+		slices.SortStableFunc(all, func(a, b surface.ServerSetting) int {
+			return rank[standing(a) == notApproved] - rank[standing(b) == notApproved]
+		})
 		l := &list{title: "MCP servers"}
 		for _, s := range all {
-			l.items = append(l.items, item{text: s.Name, detail: s.standing() + " · " + s.Source, run: func(p *program) tea.Cmd {
+			l.items = append(l.items, item{text: s.Name, detail: standing(s) + " · " + s.Source, run: func(p *program) tea.Cmd {
 				p.push(serverList(k, s))
 				return nil
 			}})
@@ -148,10 +112,15 @@ func (p *program) listServers() tea.Cmd {
 }
 
 // serverList asks what to do with a server, after it says what the server is.
-func serverList(k Keeper, s Server) *list {
-	l := &list{title: "MCP server " + clip.OneLine(clip.Visible(s.Name)), above: []string{s.Shown, "from " + s.Source + ", " + s.standing()}}
-	offer := func(text, detail string, do ServerAct) {
-		l.items = append(l.items, item{text: text, detail: detail, run: func(p *program) tea.Cmd { return p.serverDo(k, s, do) }})
+func serverList(k Keeper, s surface.ServerSetting) *list {
+	l := &list{title: "MCP server " + clip.OneLine(clip.Visible(s.Name)), above: []string{s.Shown, "from " + s.Source + ", " + standing(s)}}
+	offer := func(text, detail, what string, do func(context.Context) (serverReport, error)) {
+		l.items = append(l.items, item{text: text, detail: detail, run: func(p *program) tea.Cmd { return p.serverDo(k, s, what, do) }})
+	}
+	change := func(off bool, has string) func(context.Context) (serverReport, error) {
+		return func(ctx context.Context) (serverReport, error) {
+			return reported("Sessions that begin from now on have its tools: "+has+".", k.ChangeServer(ctx, s.Name, surface.ServerChange{Disabled: &off}))
+		}
 	}
 	usable := !s.Found || s.Approved
 	if !usable {
@@ -160,38 +129,52 @@ func serverList(k Keeper, s Server) *list {
 		if s.Remote {
 			how = "it is reached at its address"
 		}
-		offer("approve it", how, ApproveServer)
+		offer("approve it", how, "approve", func(ctx context.Context) (serverReport, error) {
+			return reported("It is approved. Sessions that begin from now on have its tools.", k.ApproveServer(ctx, s.Name, s.Hash, ""))
+		})
 	} else {
-		offer("connect to it, and list its tools", "", TryServer)
+		offer("connect to it, and list its tools", "", "try", func(ctx context.Context) (serverReport, error) { return tested(k.TestServer(ctx, s.Name)) })
 	}
 	if s.Remote && usable {
-		offer("sign in", "in your browser", SignIn)
+		offer("sign in", "in your browser", "sign in", func(ctx context.Context) (serverReport, error) {
+			in, err := k.SignIn(ctx, s.Name)
+			if in.Link == "" {
+				return reported("It can be used without signing in.", err)
+			}
+			return serverReport{lines: []string{"Open this link in a browser on the machine where the sessions run, and then try the server:", in.Link}}, err
+		})
 	}
 	switch {
 	case s.Own && s.Disabled:
-		offer("switch it on", "for sessions that begin from now on", SwitchOn)
+		offer("switch it on", "for sessions that begin from now on", "switch on", change(false, "yes"))
 	case s.Own:
-		offer("switch it off", "for sessions that begin from now on", SwitchOff)
+		offer("switch it off", "for sessions that begin from now on", "switch off", change(true, "no"))
 	}
 	if s.Own {
-		offer("remove it", "with its approvals", RemoveServer)
+		offer("remove it", "with its approvals", "remove", func(ctx context.Context) (serverReport, error) {
+			return reported("It is removed, with its approvals.", k.RemoveServer(ctx, s.Name))
+		})
 	}
 	return l
 }
 
 // serverDo does something with a server, and shows the outcome.
-func (p *program) serverDo(k Keeper, s Server, do ServerAct) tea.Cmd {
-	p.addNotice(false, fmt.Sprintf("%s: %s …", s.Name, do))
+func (p *program) serverDo(k Keeper, s surface.ServerSetting, what string, do func(context.Context) (serverReport, error)) tea.Cmd {
+	p.addNotice(false, fmt.Sprintf("%s: %s …", s.Name, what))
 	return p.do(func(ctx context.Context) tea.Msg {
-		r, err := k.ServerDo(ctx, s, do)
+		r, err := do(ctx)
 		if err != nil {
 			return noticeMsg{s.Name + ": " + err.Error(), true}
 		}
-		l := &list{title: "MCP server " + clip.OneLine(clip.Visible(s.Name)), above: r.Lines, items: []item{
+		l := &list{title: "MCP server " + clip.OneLine(clip.Visible(s.Name)), above: r.lines, items: []item{
 			{text: "close", run: func(*program) tea.Cmd { return nil }},
 		}}
-		if s.Tools = r.Tools; s.Tools != "" {
-			l.items = append(l.items, item{text: "approve its tools as they are now", run: func(p *program) tea.Cmd { return p.serverDo(k, s, ApproveTools) }})
+		if r.tools != "" {
+			l.items = append(l.items, item{text: "approve its tools as they are now", run: func(p *program) tea.Cmd {
+				return p.serverDo(k, s, "approve tools", func(ctx context.Context) (serverReport, error) {
+					return reported("Its tools are approved as they are now.", k.ApproveServer(ctx, s.Name, s.Hash, r.tools))
+				})
+			}})
 		}
 		return listMsg{l}
 	})

@@ -13,27 +13,33 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/surface"
 )
 
 // A keeping is a source with settings.
 type keeping struct {
 	nowhere
-	servers []Server
-	file    string
-	did     []string
-	fails   error
+	surface.ServerKeeper // what is not called
+	servers              []surface.ServerSetting
+	file                 string
+	did                  []string
+	fails                error
 }
 
-func (k *keeping) Servers(context.Context) ([]Server, error) { return k.servers, k.fails }
+func (k *keeping) Servers(context.Context) ([]surface.ServerSetting, error) {
+	return k.servers, k.fails
+}
 
-func (k *keeping) ServerDo(_ context.Context, s Server, do ServerAct) (ServerReport, error) {
-	k.did = append(k.did, fmt.Sprint(do, " ", s.Name, " ", s.Hash, s.Tools))
-	if do == TryServer {
-		t := ServerTested{Software: "notes 1", Protocol: "2026", Hash: "t1"}
-		t.Tools = []ServerTool{{Name: "read", Description: "reads\x1b[2J"}, {Name: "write", Description: "writes", Held: "it is new"}}
-		return t.Report(), k.fails
-	}
-	return ServerReport{Lines: []string{"done"}}, k.fails
+func (k *keeping) TestServer(_ context.Context, name string) (surface.ServerTested, error) {
+	k.did = append(k.did, "try "+name)
+	return surface.ServerTested{Software: "notes 1", Protocol: "2026", Hash: "t1", Tools: []surface.ServerTool{
+		{Name: "read", Description: "reads\x1b[2J"}, {Name: "write", Description: "writes", Held: "it is new"},
+	}}, k.fails
+}
+
+func (k *keeping) ApproveServer(_ context.Context, name, hash, tools string) error {
+	k.did = append(k.did, "approve "+name+" "+hash+tools)
+	return k.fails
 }
 
 func (k *keeping) Settings(context.Context) (Settings, error) {
@@ -56,7 +62,7 @@ func doing(p *program, keys string) string {
 // A server that was found in a workspace is shown as what it is before it is approved, its
 // tools before they are; one of the person's own can be switched off.
 func TestServers(t *testing.T) {
-	k := &keeping{servers: []Server{
+	k := &keeping{servers: []surface.ServerSetting{
 		{Name: "mine", Shown: "https://example.org", Source: "mcp.json", Hash: "h2", Own: true, Approved: true, Remote: true},
 		{Name: "found", Shown: "run \x1b[2J this", Source: "/work/mcp.json", Hash: "h1", Found: true},
 	}}
@@ -75,12 +81,12 @@ func TestServers(t *testing.T) {
 		t.Fatalf("it did %q", k.did)
 	}
 	doing(p, "/mcp<enter>")
-	see(doing(p, "<enter><down><enter>"), "done")
+	see(doing(p, "<enter><down><enter>"), "It is approved.")
 	doing(p, "<esc>/mcp<enter>")
 	see(doing(p, "<down><enter>"), "› connect to it", "sign in", "switch it off", "remove it")
 	see(doing(p, "<enter>"), "notes 1, MCP 2026: 2 tools", `read: reads\x1b[2J`, "write is held back: it is new. Now: writes", "approve its tools as they are now")
 	doing(p, "<down><enter>")
-	if got := strings.Join(k.did, ","); got != "approve found h1,try mine h2,approve tools mine h2t1" {
+	if got := strings.Join(k.did, ","); got != "approve found h1,try mine,approve mine h2t1" {
 		t.Errorf("it did %s", got)
 	}
 	k.fails = errors.New("only for administrators")

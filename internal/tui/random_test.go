@@ -22,6 +22,7 @@ import (
 	"github.com/hinshun/vt10x"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/testbed"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -110,10 +111,9 @@ func (f *fake) Continue(context.Context, string) error                   { retur
 func (f *fake) Decide(context.Context, Decision) error                   { return nil }
 func (f *fake) Choices(context.Context, string, string) (Choices, error) { return Choices{}, nil }
 func (f *fake) Fork(context.Context, string, int64) (string, error)      { return "s1", nil }
-func (f *fake) PlanBack(context.Context, string, Back) (BackPlan, error) {
-	return BackPlan{Lines: []string{"x"}}, nil
+func (f *fake) Back(context.Context, string, act.Rewind) (*act.Rewinding, error) {
+	return &act.Rewinding{Messages: []string{"x"}, Talk: true}, nil
 }
-func (f *fake) Back(context.Context, string, Back) (BackPlan, error) { return BackPlan{}, nil }
 func (f *fake) Models(context.Context) ([]Named, error) {
 	return []Named{{Name: "m", About: "a model"}}, nil
 }

@@ -3,54 +3,46 @@ package tui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
+
+	"github.com/openmanus-go/openmanus/internal/surface"
 )
 
-// Servers implements [Keeper]. Only administrators of the server see them.
-func (s *server) Servers(ctx context.Context) ([]Server, error) {
-	var got struct{ Servers []Server }
+// atServers is where the API has the MCP servers. Only administrators of the server see them.
+const atServers = "settings/servers"
+
+// Servers implements [Keeper].
+func (s *server) Servers(ctx context.Context) ([]surface.ServerSetting, error) {
+	var got struct{ Servers []surface.ServerSetting }
 	err := s.call(ctx, "GET", "settings", nil, &got)
 	return got.Servers, err
 }
 
-// ServerDo implements [Keeper]. The changes concern sessions that begin afterwards. The
-// hash in an approval makes sure that the person approves the server that was shown.
-func (s *server) ServerDo(ctx context.Context, of Server, do ServerAct) (r ServerReport, err error) {
-	const at = "settings/servers"
-	say := func(text string) { r.Lines = append(r.Lines, text) }
-	switch do {
-	case TryServer:
-		return s.tryServer(ctx, of.Name)
-	case ApproveServer, ApproveTools:
-		say("It is approved. Sessions that begin from now on have its tools.")
-		return r, s.call(ctx, "POST", at+"/approve", fields{"name": of.Name, "hash": of.Hash, "tools": of.Tools}, nil)
-	case SwitchOn, SwitchOff:
-		say("Sessions that begin from now on are opened so.")
-		return r, s.call(ctx, "PATCH", at+"/"+url.PathEscape(of.Name), fields{"disabled": do == SwitchOff}, nil)
-	case RemoveServer:
-		say("It is removed, with its approvals.")
-		return r, s.call(ctx, "DELETE", at+"/"+url.PathEscape(of.Name), nil, nil)
-	case SignIn:
-		var in struct{ Link string }
-		if err = s.call(ctx, "POST", at+"/sign-in", fields{"name": of.Name}, &in); in.Link == "" {
-			say("It can be used without signing in.")
-		} else {
-			say("Open this link in a browser on the machine of the server, and then try it:")
-			say(in.Link)
-		}
-		return r, err
-	}
-	return r, fmt.Errorf("there is no action %q", do)
+// ChangeServer implements [Keeper].
+func (s *server) ChangeServer(ctx context.Context, name string, c surface.ServerChange) error {
+	return s.call(ctx, "PATCH", atServers+"/"+url.PathEscape(name), c, nil)
 }
 
-// tryServer has the server connect to an MCP server.
-func (s *server) tryServer(ctx context.Context, name string) (r ServerReport, err error) {
-	var got ServerTested
-	if err := s.call(ctx, "POST", "settings/servers/test", fields{"name": name}, &got); err != nil {
-		return r, err
-	}
-	return got.Report(), nil
+// RemoveServer implements [Keeper].
+func (s *server) RemoveServer(ctx context.Context, name string) error {
+	return s.call(ctx, "DELETE", atServers+"/"+url.PathEscape(name), nil, nil)
+}
+
+// ApproveServer implements [Keeper].
+func (s *server) ApproveServer(ctx context.Context, name, hash, tools string) error {
+	return s.call(ctx, "POST", atServers+"/approve", fields{"name": name, "hash": hash, "tools": tools}, nil)
+}
+
+// TestServer implements [Keeper]. It is the server that connects.
+func (s *server) TestServer(ctx context.Context, name string) (t surface.ServerTested, err error) {
+	err = s.call(ctx, "POST", atServers+"/test", fields{"name": name}, &t)
+	return t, err
+}
+
+// SignIn implements [Keeper].
+func (s *server) SignIn(ctx context.Context, name string) (in surface.SigningIn, err error) {
+	err = s.call(ctx, "POST", atServers+"/sign-in", fields{"name": name}, &in)
+	return in, err
 }
 
 // Settings implements [Keeper]. The file is on another machine, perhaps, and is changed

@@ -10,8 +10,6 @@ type (
 	Session    = surface.Session
 	Decision   = surface.Decision
 	Choices    = surface.Choices
-	Back       = surface.Back
-	BackPlan   = surface.BackPlan
 	Named      = surface.Named
 	Custom     = surface.Custom
 	Elsewhere  = surface.Elsewhere

@@ -55,6 +55,6 @@ func (h host) Open(ctx context.Context, id string, n server.NewSession) error {
 	return openmanus.OpenFor(ctx, h.db, n.Owner, id, h.agent, nil)
 }
 
-func (host) Environment(string) llm.Parts { return nil }
+func (host) Environment(string) (llm.Parts, []openmanus.Source) { return nil, nil }
 
 func (host) Catalogue(context.Context) (server.Catalogue, error) { return server.Catalogue{}, nil }
