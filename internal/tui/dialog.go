@@ -55,7 +55,6 @@ type dialog struct {
 	effect     *CallEffect // of these; nil: not known yet
 	scrolled   int         // lines of the text above
 	rest       int         // lines below what is shown
-	sent       bool        // an answer is on its way
 	width      int
 }
 
@@ -119,7 +118,7 @@ func (d *dialog) update(p *program, msg tea.Msg) (bool, tea.Cmd) {
 		}
 	case tea.KeyPressMsg:
 		soon := p.now().Sub(d.opened) < unheard
-		if d.sent || soon && (!d.writes() || msg.Text == "") {
+		if soon && (!d.writes() || msg.Text == "") {
 			return false, nil
 		}
 		return d.press(p, msg)
@@ -187,10 +186,32 @@ func (d *dialog) press(p *program, k tea.KeyPressMsg) (bool, tea.Cmd) {
 	return false, nil
 }
 
-// decide sends a decision. The dialog closes when the journal has it.
+// An undecidedMsg says that a decision was not taken.
+type undecidedMsg struct {
+	key string // of the question
+	err error
+}
+
+// decide sends a decision and closes the dialog. The question is not put again until the
+// journal has the decision, or refuses it.
 func (d *dialog) decide(p *program, dec Decision) (bool, tea.Cmd) {
 	dec.Session, dec.Call, dec.Kind, dec.Hash, dec.N = d.session, d.call.ID, d.asked.Kind, d.asked.Hash, d.asked.N
-	return true, p.act(func(ctx context.Context) error { return p.src.Decide(ctx, dec) })
+	key := d.key()
+	p.comp.dismissed = key
+	return true, p.do(func(ctx context.Context) tea.Msg {
+		if err := p.src.Decide(ctx, dec); err != nil {
+			return undecidedMsg{key, err}
+		}
+		return nil
+	})
+}
+
+// undecided puts a question again whose decision was not taken.
+func (p *program) undecided(msg undecidedMsg) tea.Cmd {
+	if p.comp.dismissed == msg.key {
+		p.comp.dismissed = ""
+	}
+	return tea.Batch(p.notice(true, "%v", msg.err), p.asked())
 }
 
 // arguments returns the arguments that the call would run with: the person's, those that a

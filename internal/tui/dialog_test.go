@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -15,13 +16,14 @@ import (
 // A decider records what is decided.
 type decider struct {
 	nowhere
-	got    []Decision
-	effect CallEffect
+	got     []Decision
+	effect  CallEffect
+	refuses error
 }
 
 func (d *decider) Decide(_ context.Context, dec Decision) error {
 	d.got = append(d.got, dec)
-	return nil
+	return d.refuses
 }
 
 func (d *decider) Choices(context.Context, string, string) (Choices, error) {
@@ -171,5 +173,22 @@ func TestNotificationsHaveNothingThatATerminalObeys(t *testing.T) {
 	p, _ := askingOf(t, ruling)
 	if p.Update(tea.FocusMsg{}); p.notify("x") != nil {
 		t.Error("a person who looks is disturbed")
+	}
+}
+
+// A question that is decided is not put again while the decision is on its way; if it is
+// refused, the question comes back with the reason.
+func TestADecidedQuestionIsNotPutAgain(t *testing.T) {
+	p, src := askingOf(t, ruling)
+	src.refuses = errors.New("somebody else drives it")
+	cmd := typing(p, "y")
+	if p.asked(); len(p.stack) > 0 {
+		t.Error("the question is put again before its decision is refused")
+	}
+	for _, m := range messages(cmd) {
+		p.Update(m)
+	}
+	if len(p.stack) != 1 || !strings.Contains(shownOf(p), "somebody else drives it") {
+		t.Errorf("after the refusal it shows\n%s", shownOf(p))
 	}
 }

@@ -224,6 +224,8 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 			return p.notice(true, "%v", msg.err)
 		}
 		return msg.then(p, msg.text)
+	case undecidedMsg:
+		return p.undecided(msg)
 	case changedMsg:
 		if p.id == "" && msg.Mode != "" {
 			p.mode = msg.Mode
