@@ -41,8 +41,7 @@ func Every(t *testing.T, silent map[string]string, start func() func(openmanus.E
 	}
 }
 
-// samples returns the first of each kind of body, as the outcome of the first turn if it is
-// one.
+// samples returns one of each kind of body: the outcome of the first turn, or about its call.
 func samples() map[string]openmanus.Body {
 	all := make(map[string]openmanus.Body)
 	for _, b := range journaltest.Bodies() {
@@ -57,10 +56,23 @@ func samples() map[string]openmanus.Body {
 				f.SetInt(0)
 			}
 		}
+		for field, is := range map[string]string{"Call": callOf(name).ID, "Kind": string(openmanus.AskText), "Child": "child", "Status": string(openmanus.Failed)} {
+			if f := own.FieldByName(field); f.Kind() == reflect.String {
+				f.SetString(is)
+			}
+		}
 		all[name] = own.Interface().(openmanus.Body)
 	}
 	all["configured"] = openmanus.Configured{N: 1, Spec: openmanus.Spec{Model: "another"}}
 	return all
+}
+
+// callOf returns the call that a body of this name is about.
+func callOf(name string) llm.Call {
+	if name == "asked" || name == "answered" || name == "call_late" {
+		return llm.Call{ID: "c0-1", Name: "ask_human", Input: `{"inquire":"Which?"}`}
+	}
+	return llm.Call{ID: "c0-0", Name: "bash", Input: `{"command":"ls"}`}
 }
 
 // beginning returns what comes before a body of this name.
@@ -70,10 +82,7 @@ func beginning(name string) []openmanus.Body {
 		openmanus.Configured{Spec: openmanus.Spec{Agent: "manus", Model: "m", Approve: openmanus.ApproveAsk}},
 		openmanus.UserSaid{ID: "first", Message: llm.Say(llm.User, "go")},
 	}
-	call := llm.Call{ID: "c0-0", Name: "bash", Input: `{"command":"ls"}`}
-	if name == "asked" || name == "answered" || name == "call_late" {
-		call = llm.Call{ID: "c0-1", Name: "ask_human", Input: `{"inquire":"Which?"}`}
-	}
+	call := callOf(name)
 	reply := openmanus.ModelSaid{Re: 3, Stop: llm.ToolUse, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}}}
 	allow := openmanus.Ruled{Call: call.ID, Allow: true, By: openmanus.ByGate, Rule: "mode all"}
 	begin := openmanus.CallStarted{Call: call.ID, Attempt: 1}
