@@ -32,8 +32,8 @@ func (s *leftStore) Append(ctx context.Context, id string, bodies ...openmanus.B
 	return evs, err
 }
 
-// What a client has said, answered or decided is carried out, although the client is gone
-// before it heard so.
+// A client says, answers or decides something and is gone before it hears so. The server
+// carries it out.
 func TestTheClientHasGone(t *testing.T) {
 	asks := llmtest.Use("", "ask_human", map[string]any{"inquire": "Which colour?"})
 	saves := llmtest.Use("", "file_saver", map[string]any{"file_path": "a.txt", "content": "a"})

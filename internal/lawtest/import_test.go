@@ -676,9 +676,8 @@ var assembly = []floor{
 		module + "/journal": "the index of sessions", module + "/gate": "which questions are asked each time",
 		module + "/host/summary": "how sessions stand", module + "/internal/surface": "what it is a source for",
 		module + "/internal/ids": "the ids of sessions", module + "/internal/clip": "texts are shortened for people",
-		module + "/agents":            "the commands of a person",
-		module + "/internal/view":     "how a long session stands, by its end",
-		module + "/internal/linemode": "what calls do, in a few words", module + "/internal/termtext": "texts on one line",
+		module + "/agents":        "the commands of a person",
+		module + "/internal/view": "how a long session stands, by its end",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "host/served", may: map[string]string{
 		module + "/act": acts,

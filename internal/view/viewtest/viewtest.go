@@ -70,7 +70,7 @@ func samples() map[string]openmanus.Body {
 // callOf returns the call that a body of this name is about.
 func callOf(name string) llm.Call {
 	if name == "asked" || name == "answered" || name == "call_late" {
-		return llm.Call{ID: "c0-1", Name: "ask_human", Input: `{"inquire":"Which?"}`}
+		return llm.Call{ID: "c0-1", Name: "ask", Input: `{"inquire":"Which?"}`}
 	}
 	return llm.Call{ID: "c0-0", Name: "bash", Input: `{"command":"ls"}`}
 }
