@@ -268,18 +268,18 @@ func (s *Story) show(session string, n *node, c view.Change) []update {
 func (s *Story) noted(session string, n *node, it *view.Item) []update {
 	c, note := it.Call, it.Call.Notes[len(it.Call.Notes)-1]
 	open := n.calls[c.ID] != nil
-	switch of := note.Of.(type) {
-	case openmanus.Asked:
-		if open && of.Kind != openmanus.AskRuling {
-			id := "q" + s.callID(session, c.ID) + "." + strconv.Itoa(of.N)
+	switch {
+	case note.Kind == view.Asked && open:
+		if q := note.Of.(openmanus.Asked); q.Kind != openmanus.AskRuling {
+			id := "q" + s.callID(session, c.ID) + "." + strconv.Itoa(q.N)
 			return say(id, n.prefix()+cmp.Or(clip.Clean(note.Text), n.title(c.Call, gist.Waiting)))
 		}
-	case openmanus.Answered:
-		return []update{{SessionUpdate: "user_message_chunk", MessageID: s.answerID(session, c.ID, of.N), Content: &content{Type: "text", Text: note.Text}}}
-	case openmanus.CallLate:
+	case note.Kind == view.Reply:
+		id := s.answerID(session, c.ID, note.Of.(openmanus.Answered).N)
+		return []update{{SessionUpdate: "user_message_chunk", MessageID: id, Content: &content{Type: "text", Text: note.Text}}}
+	case note.Kind == view.Late:
 		return say("l"+s.callID(session, c.ID), "("+n.title(c.Call, gist.Done)+": "+clip.Clean(note.Words())+")")
-	}
-	if note.Kind == view.Denied && open {
+	case note.Kind == view.Denied && open:
 		n.forget(c.ID)
 		return []update{{
 			SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, c.ID), Title: n.title(c.Call, gist.Never), Status: "failed",
