@@ -350,14 +350,14 @@ func (a *agent) enter(src Source, id string, after place, quiet bool) (*session,
 		old.shut()
 	}
 	ctx, end := context.WithCancel(a.ctx)
-	s := &session{a: a, id: id, src: src, ctx: ctx, end: end, nodes: make(map[string]*followed), asked: make(map[string]*asking), mine: make(map[string]bool)}
+	s := &session{a: a, id: id, src: src, ctx: ctx, end: end, nodes: make(map[string]*openmanus.State), asked: make(map[string]*asking), mine: make(map[string]bool)}
 	s.story.at(id)
 	if err := s.replay(id, after, quiet); err != nil {
 		end()
 		return nil, err
 	}
 	if f := s.nodes[id]; f != nil {
-		s.dir = f.state.Config.Workspace
+		s.dir = f.Config.Workspace
 	}
 	a.mu.Lock()
 	if a.sessions != nil {
@@ -376,7 +376,7 @@ func (a *agent) begun(s *session, withID bool) (any, error) {
 		s.mu.Unlock()
 		return nil, notFound(s.id)
 	}
-	out := settings{second: a.second, Modes: modesOf(&st.state), ConfigOptions: a.options(s.ctx, s.src, &st.state)}
+	out := settings{second: a.second, Modes: modesOf(st), ConfigOptions: a.options(s.ctx, s.src, st)}
 	s.mu.Unlock()
 	if withID {
 		out.SessionID = s.id

@@ -25,7 +25,7 @@ type asking struct {
 
 // ask puts what a call asks to the client, once, and reports whether the client is being
 // asked. Otherwise the next prompt answers. The caller holds the lock.
-func (s *session) ask(id string, f *followed, c *openmanus.CallState) bool {
+func (s *session) ask(id string, f *openmanus.State, c *openmanus.CallState) bool {
 	q := c.Question()
 	key := fmt.Sprint(id, "/", c.ID, "/", q.Kind, "/", q.N)
 	if was := s.asked[key]; was != nil {
@@ -180,7 +180,7 @@ func (s *session) answer(ctx context.Context, text string) (id string, err error
 	s.mu.Lock()
 	var d *surface.Decision
 	for _, of := range slices.Sorted(maps.Keys(s.nodes)) {
-		for _, c := range s.nodes[of].state.Pending() {
+		for _, c := range s.nodes[of].Pending() {
 			q := c.Question()
 			if d != nil || q.Kind == openmanus.AskRuling {
 				continue
@@ -231,7 +231,7 @@ func (s *session) approvePlan(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	s.mu.Lock()
-	id := fmt.Sprint("plan-", s.nodes[s.id].state.Seq)
+	id := fmt.Sprint("plan-", s.nodes[s.id].Seq)
 	s.mu.Unlock()
 	call := update{ToolCallID: id, Title: "Carry out this plan?", Kind: "switch_mode", Status: "pending", Content: []toolContent{textContent(clip.Clean(plan))}}
 	options := []permissionOption{

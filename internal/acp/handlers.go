@@ -386,7 +386,7 @@ func (a *agent) prompt(ctx context.Context, p sessionParams) (func() (any, error
 func (s *session) afterPlan(ctx context.Context, r result) (result, error) {
 	again := &turn{done: make(chan result, 1)}
 	s.mu.Lock()
-	plans := s.nodes[s.id].state.Config.Approve == openmanus.ApprovePlan && s.turn == nil
+	plans := s.nodes[s.id].Config.Approve == openmanus.ApprovePlan && s.turn == nil
 	if plans {
 		s.turn = again
 	}
@@ -485,7 +485,7 @@ func (s *session) expand(ctx context.Context, m *surface.Message) error {
 	}
 	c := all[i]
 	s.mu.Lock()
-	now := s.nodes[s.id].state.Config.Approve
+	now := s.nodes[s.id].Config.Approve
 	s.mu.Unlock()
 	if c.Strict && c.Mode != "" {
 		c.Mode = openmanus.Stricter(c.Mode, now)

@@ -24,7 +24,7 @@ type session struct {
 
 	mu    sync.Mutex
 	story Story
-	nodes map[string]*followed
+	nodes map[string]*openmanus.State // how the sessions stand that are followed, this one and those below
 	asked map[string]*asking
 	mine  map[string]bool // the messages that this client sent
 	turn  *turn           // that is under way, or nil
@@ -58,11 +58,6 @@ func (c *crew) Wait() {
 	c.all.Wait()
 }
 
-// A followed is how a session stands that is followed, this one or one below it.
-type followed struct {
-	state openmanus.State
-}
-
 // A turn is the work on a message: until the next outcome, or a wait.
 type turn struct {
 	message   string // its id; "": that of an answer
@@ -93,16 +88,10 @@ func (s *session) frame(id string, seq int64, n int) string {
 func (s *session) take(id string, ev openmanus.Event, skip int, quiet bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.nodes[id]
-	if f == nil {
-		f = new(followed)
-		s.nodes[id] = f
-	}
-	if ev.Seq > 0 {
-		if ev.Seq <= f.state.Seq {
-			return nil
-		}
-		f.state.Apply(ev)
+	f := &s.story.at(id).session.State
+	s.nodes[id] = f
+	if ev.Seq > 0 && ev.Seq <= f.Seq {
+		return nil
 	}
 	said, _ := ev.Body.(openmanus.UserSaid)
 	mine := said.ID != "" && s.mine[said.ID]
@@ -114,18 +103,18 @@ func (s *session) take(id string, ev openmanus.Event, skip int, quiet bool) erro
 	}
 	ups := s.story.next(id, ev)
 	if ev.Seq > 0 {
-		ups = append(ups, s.story.over(id, &f.state)...)
+		ups = append(ups, s.story.over(id)...)
 	}
 	for i, u := range ups {
 		if quiet || i < skip || u.SessionUpdate == "" || mine && !s.a.second && u.SessionUpdate == "user_message_chunk" {
 			continue
 		}
 		if u.SessionUpdate == "config_option_update" {
-			u.ConfigOptions = s.a.options(s.ctx, s.src, &s.nodes[s.id].state)
+			u.ConfigOptions = s.a.options(s.ctx, s.src, s.nodes[s.id])
 		}
 		frame := s.frame(id, ev.Seq, i)
 		if ev.Seq == 0 {
-			frame = s.frame(id, f.state.Seq, 1<<20) + s.story.streamed()
+			frame = s.frame(id, f.Seq, 1<<20) + s.story.streamed()
 		}
 		if err := s.tell(u, frame); err != nil {
 			return err
@@ -156,7 +145,7 @@ func (s *session) replay(id string, after place, quiet bool) error {
 	seen := int64(0)
 	s.mu.Lock()
 	if f := s.nodes[id]; f != nil {
-		seen = f.state.Seq
+		seen = f.Seq
 	}
 	s.mu.Unlock()
 	for ev, err := range s.src.Events(s.ctx, id, seen) {
@@ -190,7 +179,7 @@ func (s *session) follow(id string) {
 		s.mu.Lock()
 		after := int64(0)
 		if f := s.nodes[id]; f != nil {
-			after = f.state.Seq
+			after = f.Seq
 		}
 		s.mu.Unlock()
 		for ev, err := range s.src.Follow(s.ctx, id, after) {
@@ -256,10 +245,10 @@ func (s *session) settle() {
 		q.open = false
 	}
 	for id, f := range s.nodes {
-		if id != s.id && f.state.Status() != openmanus.Running && f.state.Status() != openmanus.Waiting {
+		if id != s.id && f.Status() != openmanus.Running && f.Status() != openmanus.Waiting {
 			continue
 		}
-		for _, c := range f.state.Pending() {
+		for _, c := range f.Pending() {
 			if !s.ask(id, f, c) {
 				waits = true
 			}
@@ -271,30 +260,30 @@ func (s *session) settle() {
 		}
 	}
 	if s.a.second {
-		s.settle2(&top.state, waits)
+		s.settle2(top, waits)
 	}
 	t := s.turn
-	if t == nil || t.seq == 0 || top.state.Seq < t.seq {
+	if t == nil || t.seq == 0 || top.Seq < t.seq {
 		return
 	}
-	switch st := top.state.Status(); {
+	switch st := top.Status(); {
 	case st == openmanus.Running && !(waits && s.idle()):
 		return
 	case st == openmanus.Waiting && !waits:
 		return // the client is being asked
 	}
 	s.turn = nil
-	go s.close(t, resultOf(&top.state, t))
+	go s.close(t, resultOf(top, t))
 }
 
 // idle reports whether everything that is open, here and in child sessions, waits for a
 // person. The caller holds s.mu.
 func (s *session) idle() bool {
 	for _, f := range s.nodes {
-		if st := f.state.Status(); st != openmanus.Running {
+		if st := f.Status(); st != openmanus.Running {
 			continue
 		}
-		if len(f.state.Pending()) == 0 && len(f.state.OpenChildren()) == 0 {
+		if len(f.Pending()) == 0 && len(f.OpenChildren()) == 0 {
 			return false
 		}
 	}

@@ -26,16 +26,14 @@ type Story struct {
 
 // A node is what a story keeps of a session.
 type node struct {
-	below  bool   // another session opened it
-	above  string // names the sessions above it
-	name   string // of the session
-	dir    string // where it works
-	window int
-	tools  map[string]openmanus.ToolSpec
-	page   *view.Page            // what its events show
-	calls  map[string]*view.Item // that have no result, by id
-	prints map[string]printed    // what they printed last, by id
-	order  []string              // the ids of calls
+	below   bool   // another session opened it
+	above   string // names the sessions above it
+	name    string // of the session
+	session view.Session
+	page    *view.Page            // what its events show
+	calls   map[string]*view.Item // that have no result, by id
+	prints  map[string]printed    // what they printed last, by id
+	order   []string              // the ids of calls
 
 	children []string // the sessions that it opened
 
@@ -45,8 +43,6 @@ type node struct {
 	skip  int              // the parts of it before this one were sent
 	parts map[int]streamed // of that reply, by index
 	sofar strings.Builder  // its text
-	cost  openmanus.Money
-	begun bool // the first Configured was there
 }
 
 // printed is the end of what a call printed.
@@ -96,7 +92,7 @@ func (s *Story) at(session string) *node {
 	}
 	n := s.nodes[session]
 	if n == nil {
-		n = &node{tools: make(map[string]openmanus.ToolSpec), page: view.NewPage(0), calls: make(map[string]*view.Item), prints: make(map[string]printed), parts: make(map[int]streamed)}
+		n = &node{page: view.NewPage(0), calls: make(map[string]*view.Item), prints: make(map[string]printed), parts: make(map[int]streamed)}
 		s.nodes[session] = n
 	}
 	return n
@@ -155,6 +151,7 @@ func (s *Story) SoFar() string {
 func (s *Story) next(session string, ev openmanus.Event) []update {
 	n := s.at(session)
 	s.learn(n, ev.Body)
+	n.session.Apply(ev)
 	changes := n.page.Apply(ev)
 	defer n.page.Forget()
 	turn, ends := openmanus.TurnOf(ev.Body)
@@ -206,10 +203,9 @@ func (s *Story) streams(session string, n *node, b openmanus.Body) (ups []update
 func (n *node) settings(ev openmanus.Event) []update {
 	switch b := ev.Body.(type) {
 	case openmanus.Configured:
-		if n.begun {
+		if b.N > 0 {
 			return []update{{SessionUpdate: "config_option_update"}}
 		}
-		n.begun = true
 	case openmanus.ModeSet:
 		return []update{{SessionUpdate: "current_mode_update", CurrentModeID: b.Mode}, {SessionUpdate: "config_option_update"}}
 	case openmanus.Titled:
@@ -223,21 +219,11 @@ func (s *Story) learn(n *node, b openmanus.Body) {
 	switch b := b.(type) {
 	case openmanus.Opened:
 		n.name = cmp.Or(n.name, b.Flow)
-	case openmanus.Configured:
-		n.dir, n.window = b.Workspace, b.Window.Tokens
-		clear(n.tools)
-		for _, t := range b.Tools {
-			n.tools[t.Name] = t
-		}
 	case openmanus.ChildOpened:
 		if child := s.at(b.Child); child != n && !child.below {
 			n.children = append(n.children, b.Child)
 			child.below, child.above, child.name = true, n.path(), clip.OneLine(clip.Clean(b.Label))
 		}
-	case openmanus.ModelSaid:
-		n.cost += b.Cost
-	case openmanus.ChildDone:
-		n.cost += b.Cost
 	}
 }
 
@@ -489,13 +475,13 @@ func (n *node) interrupted(said string) []update {
 
 // used returns the usage after a reply, if the size of the window is known.
 func (n *node) used(b openmanus.ModelSaid) []update {
-	if n.below || n.window <= 0 {
+	used, size := b.Usage.Input+b.Usage.Output, n.session.State.Config.Window.Tokens
+	if n.below || size <= 0 {
 		return nil
 	}
-	used, size := b.Usage.Input+b.Usage.Output, n.window
 	u := update{SessionUpdate: "usage_update", Used: &used, Size: &size}
-	if n.cost > 0 {
-		u.Cost = &cost{n.cost.USD(), "USD"}
+	if spent := n.session.State.Cost; spent > 0 {
+		u.Cost = &cost{spent.USD(), "USD"}
 	}
 	return []update{u}
 }
@@ -524,7 +510,8 @@ func (s *Story) describe(session string, n *node, c llm.Call, t gist.Tense) upda
 
 // title returns a call in one line.
 func (n *node) title(c llm.Call, t gist.Tense) string {
-	does, target := gist.Phrase(c, t, n.tools[c.Name].Says...)
+	spec, _ := n.session.State.ToolSpec(c.Name)
+	does, target := gist.Phrase(c, t, spec.Says...)
 	line := []rune(n.prefix() + clip.OneLine(clip.Clean(does+" "+target)))
 	if len(line) > 200 {
 		line = append(line[:199], '…')
@@ -541,7 +528,8 @@ var kinds = map[openmanus.ToolKind]string{
 // kind returns which of the protocol's kinds a call is of: by what its tool says, or else
 // by what the tool may do.
 func (n *node) kind(c llm.Call) string {
-	spec, byHints := n.tools[c.Name], "other"
+	spec, _ := n.session.State.ToolSpec(c.Name)
+	byHints := "other"
 	switch {
 	case spec.Hints.Edits:
 		byHints = "edit"
@@ -570,8 +558,8 @@ func (n *node) locations(input string) []location {
 
 // abs returns the absolute path of a file of the workspace.
 func (n *node) abs(name string) string {
-	if !filepath.IsAbs(name) && n.dir != "" {
-		name = filepath.Join(n.dir, filepath.FromSlash(name))
+	if dir := n.session.State.Config.Workspace; !filepath.IsAbs(name) && dir != "" {
+		name = filepath.Join(dir, filepath.FromSlash(name))
 	}
 	return strings.ToValidUTF8(name, "\uFFFD")
 }
@@ -605,8 +593,7 @@ func (s *Story) done(session string, n *node, c *view.Call, b openmanus.CallDone
 		u.Locations = append(u.Locations, location{Path: n.abs(f.Path)})
 	}
 	ups := []update{u}
-	spec := n.tools[c.Name]
-	if !n.below && (tools.KeepsPlans(spec) || gist.Kind(c.Call, spec.Says...) == openmanus.ToolPlans) {
+	if !n.below {
 		ups = append(ups, planOf(b.Detail)...)
 	}
 	return ups
@@ -614,9 +601,9 @@ func (s *Story) done(session string, n *node, c *view.Call, b openmanus.CallDone
 
 // over returns the results of calls that follow from the state after an event, such as that
 // the mode holds a call back.
-func (s *Story) over(session string, st *openmanus.State) (ups []update) {
+func (s *Story) over(session string) (ups []update) {
 	n := s.at(session)
-	for _, c := range st.Calls {
+	for _, c := range n.session.State.Calls {
 		if it := n.calls[c.ID]; it != nil && c.Done != nil {
 			ups = append(ups, s.done(session, n, it.Call, *c.Done)...)
 		}

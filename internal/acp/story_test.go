@@ -325,7 +325,8 @@ func FuzzFrame(f *testing.F) {
 
 // TestDiffs reads the hunks of diffs as changes of files.
 func TestDiffs(t *testing.T) {
-	n := &node{dir: "/w"}
+	n := new(node)
+	n.session.State.Config.Workspace = "/w"
 	diff := "--- a/x.go\n+++ b/x.go\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n@@ -9 +9,2 @@\n nine\n+--- ten\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+hello\n"
 	got := n.diffs(strings.Split(diff, "\n"))
 	var b strings.Builder
