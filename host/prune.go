@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/surface"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
@@ -28,25 +29,6 @@ type historyStore interface {
 	Sizes() (database, blobs int64, err error)
 }
 
-// Pruned says what [Host.Prune] deleted or, if it only looked, would delete.
-type Pruned struct {
-	Sessions []PrunedSession `json:"sessions"`
-	Free     int64           `json:"free"`  // bytes that are free now
-	Total    int64           `json:"total"` // bytes that the snapshots of all sessions take now
-}
-
-// A PrunedSession is a session that cannot go back as far any more.
-type PrunedSession struct {
-	ID string `json:"id"`
-	// Since is the first moment to which its files can still be put back; zero: there
-	// is none.
-	Since time.Time `json:"since,omitzero"`
-	// Free are the bytes of which no other session has a share.
-	Free int64 `json:"free"`
-	// Skipped says why nothing was deleted, such as that it is running.
-	Skipped string `json:"skipped,omitempty"`
-}
-
 // errNoPruning is the error for a store without snapshots on a disk.
 var errNoPruning = errors.New("this store keeps no snapshots that could be deleted")
 
@@ -57,11 +39,12 @@ var errNoPruning = errors.New("this store keeps no snapshots that could be delet
 //
 // It takes the lease of each session that it prunes, so that it leaves those alone that
 // a process drives. If dry is set, it only says what it would do.
-func (h *Host) Prune(ctx context.Context, dry bool) (p Pruned, err error) {
+func (h *Host) Prune(ctx context.Context, dry bool) (p surface.Pruned, err error) {
 	db, ok := h.Store.(historyStore)
 	if !ok {
 		return p, errNoPruning
 	}
+	p.Sessions = []surface.PrunedSession{}
 	all, err := db.SnapshotSessions(ctx)
 	if err != nil {
 		return p, err
@@ -98,6 +81,11 @@ func (h *Host) Prune(ctx context.Context, dry bool) (p Pruned, err error) {
 		}
 		if err := r.session(ctx, &p, i, s, true); err != nil {
 			return p, err
+		}
+	}
+	for i, s := range p.Sessions {
+		if info, err := h.Store.Session(ctx, s.ID); err == nil {
+			p.Sessions[i].Title = info.Title
 		}
 	}
 	if !dry {
@@ -154,7 +142,7 @@ func named(recorded []journal.RecordedSnapshot) map[openmanus.Ref]bool {
 }
 
 // session prunes one session, unless there is nothing to delete or it is driven.
-func (r *pruning) session(ctx context.Context, p *Pruned, i int, s journal.SnapshotSession, whole bool) (err error) {
+func (r *pruning) session(ctx context.Context, p *surface.Pruned, i int, s journal.SnapshotSession, whole bool) (err error) {
 	if !whole && time.Since(s.Last) < r.age && len(r.sessions[i]) == 0 {
 		return nil
 	}
@@ -165,7 +153,7 @@ func (r *pruning) session(ctx context.Context, p *Pruned, i int, s journal.Snaps
 				return ctx.Err()
 			}
 			if whole {
-				p.Sessions = append(p.Sessions, PrunedSession{ID: s.ID, Skipped: "it is running"})
+				p.Sessions = append(p.Sessions, surface.PrunedSession{ID: s.ID, Skipped: "it is running"})
 			}
 			return nil
 		}
@@ -175,7 +163,7 @@ func (r *pruning) session(ctx context.Context, p *Pruned, i int, s journal.Snaps
 	if err != nil {
 		return err
 	}
-	out := PrunedSession{ID: s.ID}
+	out := surface.PrunedSession{ID: s.ID}
 	needs := r.reader.NewNeeds()
 	if !whole {
 		if out.Since, err = r.needed(ctx, needs, recorded); err != nil {

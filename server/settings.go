@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/openmanus-go/openmanus/internal/surface"
 )
 
 // An Administrator is a [Host] whose configuration its administrators can see and, in part,
@@ -123,21 +125,11 @@ type StorageSetting struct {
 	MaxSize   int64  `json:"max_size" doc:"What snapshots may be."`
 }
 
-// Pruned is what was deleted of what is kept of workspaces, or would be.
-type Pruned struct {
-	Sessions []PrunedSession `json:"sessions"`
-	Free     int64           `json:"free" doc:"Bytes that are free then."`
-	Total    int64           `json:"total" doc:"Bytes that are kept."`
-}
-
-// A PrunedSession is a session whose files cannot be put back as far any more.
-type PrunedSession struct {
-	ID      string     `json:"id"`
-	Title   string     `json:"title"`
-	Free    int64      `json:"free"`
-	Since   *time.Time `json:"since,omitempty" doc:"As far as its files can still be put back; none: not at all."`
-	Skipped string     `json:"skipped,omitempty" doc:"Why nothing of it is deleted."`
-}
+// Deleted parts of the past of workspaces, as every surface shows them.
+type (
+	Pruned        = surface.Pruned
+	PrunedSession = surface.PrunedSession
+)
 
 // A ModelChecked is how a model answered.
 type ModelChecked struct {
@@ -229,18 +221,10 @@ type (
 	}
 )
 
-// prune prunes, and names sessions as people know them.
+// prune prunes.
 func (s *Server) prune(ctx context.Context, a Administrator, in *body[pruneRequest]) (*body[Pruned], error) {
 	p, err := a.Prune(ctx, in.Body.DryRun)
-	if err != nil {
-		return nil, mendable(err)
-	}
-	for i, of := range p.Sessions {
-		if info, err := s.Store.Session(ctx, of.ID); err == nil {
-			p.Sessions[i].Title = info.Title
-		}
-	}
-	return &body[Pruned]{p}, nil
+	return &body[Pruned]{p}, mendable(err)
 }
 
 // mendable makes an error that is no [FieldError] one that tells the administrator what happened:

@@ -123,20 +123,6 @@ func (h Host) UseModel(ctx context.Context, name string) error {
 	return nil
 }
 
-// Prune implements [server.Administrator].
-func (h Host) Prune(ctx context.Context, dry bool) (server.Pruned, error) {
-	p, err := h.Host.Prune(ctx, dry)
-	out := server.Pruned{Sessions: []server.PrunedSession{}, Free: p.Free, Total: p.Total}
-	for _, s := range p.Sessions {
-		v := server.PrunedSession{ID: s.ID, Free: s.Free, Skipped: s.Skipped}
-		if !s.Since.IsZero() {
-			v.Since = &s.Since
-		}
-		out.Sessions = append(out.Sessions, v)
-	}
-	return out, err
-}
-
 // modelSetting describes a model without its key. A model that cannot be used has the
 // error.
 func modelSetting(m host.ListedModel) server.ModelSetting {

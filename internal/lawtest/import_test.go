@@ -633,6 +633,7 @@ var assembly = []floor{
 		"golang.org/x/sys/...":        platform,
 	}},
 	{pkg: "host", may: map[string]string{
+		module + "/internal/surface":   "what was pruned, as every surface shows it",
 		module + "/act":                acts,
 		module + "/internal/hostexec":  helpers,
 		module + "/internal/sight":     sighted,

@@ -1,6 +1,9 @@
 package surface
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // A ServerKeeper shows and changes the MCP servers that are configured. The names and hashes
 // are those of the settings. An error about a server says what happened in a sentence,
@@ -69,4 +72,20 @@ type SigningIn struct {
 	Link  string `json:"link,omitempty" doc:"The page to open. It leads back to an address of the server's machine."`
 	Ended bool   `json:"ended" doc:"The server can be used, unless there is an error."`
 	Error string `json:"error,omitempty"`
+}
+
+// Pruned is what was deleted of what is kept of workspaces, or would be.
+type Pruned struct {
+	Sessions []PrunedSession `json:"sessions"`
+	Free     int64           `json:"free" doc:"Bytes that are free then."`
+	Total    int64           `json:"total" doc:"Bytes that are kept."`
+}
+
+// A PrunedSession is a session whose files cannot be put back as far any more.
+type PrunedSession struct {
+	ID      string    `json:"id"`
+	Title   string    `json:"title"`
+	Free    int64     `json:"free"`
+	Since   time.Time `json:"since,omitzero" doc:"As far as its files can still be put back; none: not at all."`
+	Skipped string    `json:"skipped,omitempty" doc:"Why nothing of it is deleted."`
 }
