@@ -58,6 +58,7 @@ type retrier struct {
 // Stream implements [Model]. Before a further attempt, a Reset tells the reader to drop
 // what a failed one has streamed. Request.Attempts overrides the number of attempts. The
 // limiter, which all requests with the same key share, delays the first attempt as well.
+// Attempts at a server that is loading the model do not count for some minutes.
 func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		shown := false // fragments of a void reply were yielded
@@ -65,6 +66,7 @@ func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 		if req != nil && req.Attempts > 0 {
 			most = req.Attempts
 		}
+		begun := time.Now()
 		for attempt := 1; ; attempt++ {
 			if shown && !yield(Delta{Reset: true}, nil) {
 				return
@@ -79,6 +81,16 @@ func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 				return
 			}
 			shown = shown || some
+			var e *Error
+			if errors.As(err, &e) && e.Loading && time.Since(begun) < loadTime && most > 1 {
+				attempt = 0 // which is the next one's number less one
+				if r.opts.OnRetry != nil {
+					r.opts.OnRetry(err, loadPause, 1)
+				}
+				if err = sleep(ctx, loadPause); err == nil {
+					continue
+				}
+			}
 			if err = r.wait(ctx, err, attempt, most); err != nil {
 				yield(Delta{}, err)
 				return
@@ -86,6 +98,10 @@ func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 		}
 	}
 }
+
+// A server that is loading a model is asked each loadPause, for loadTime: a large file on a
+// slow disk takes minutes.
+const loadTime, loadPause = 10 * time.Minute, 5 * time.Second
 
 // attemptOnce passes on one reply. done reports whether the reply is complete or
 // the consumer stopped; otherwise err says what failed. some reports whether

@@ -10,7 +10,8 @@ import (
 
 // Watchdog returns a Model with an idle timeout: it ends a request to m with an
 // [Error] of kind [Timeout] if no fragment and no sign of life arrives for idle, which
-// is above 0. The time that the consumer takes for a fragment does not count.
+// is above 0. The time that the consumer takes for a fragment does not count. Signs of
+// life alone count for no longer than twelve times idle.
 func Watchdog(m Model, idle time.Duration) Model {
 	return &timed{model: m, limit: idle, idle: true, late: fmt.Sprintf("the model sent nothing for %v", idle)}
 }
@@ -39,7 +40,7 @@ func (t *timed) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error
 		defer cancel()
 		timer := time.AfterFunc(t.limit, cancel)
 		defer timer.Stop()
-		stopped := false
+		stopped, heard := false, time.Now()
 		for d, err := range t.model.Stream(inner, req) {
 			if t.idle {
 				timer.Stop()
@@ -52,8 +53,11 @@ func (t *timed) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error
 			if !yield(d, nil) {
 				return
 			}
+			if !d.idle() {
+				heard = time.Now()
+			}
 			if t.idle {
-				timer.Reset(t.limit)
+				timer.Reset(min(t.limit, max(0, 12*t.limit-time.Since(heard))))
 			}
 		}
 		if err := t.reason(ctx, inner, nil); err != nil && !stopped {

@@ -520,7 +520,7 @@ var configured = []floor{
 
 var suites = []floor{
 	{pkg: "llm/llmtest", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
-	{pkg: "llm/internal/strict"},
+	{pkg: "internal/zoo"},
 	{pkg: "workspace/workspacetest", may: map[string]string{module + "/workspace": worlds}},
 	{pkg: "internal/view/viewtest", may: map[string]string{module: speaks, module + "/llm": models, module + "/journal/journaltest": "every body there is"}},
 	{pkg: "journal/journaltest", may: map[string]string{module: speaks, module + "/journal": encodes, module + "/llm": models}},

@@ -51,6 +51,9 @@ func Services() provider.List {
 			Lists:     true,
 			Maker:     maker,
 			New: func(o provider.Options) (llm.Model, error) {
+				if s.name == "groq" && o.Thoughts == "" { // it refuses what it gave
+					o.Thoughts = "none"
+				}
 				return openai.New(openai.From(o)), nil
 			},
 		})

@@ -147,7 +147,7 @@ func TestErrorsInTheStream(t *testing.T) {
 		{`data: {"id":"x","choices":[{"delta":{"content":""}}],"error":{"message":"upstream","code":503}}`, llm.Network, true, "upstream"},
 		{"event: error\ndata: {\"type\":\"error\",\"message\":\"bad\"}", llm.Protocol, true, "bad"},
 		{`{"error":{"message":"plain","code":"insufficient_quota"}}`, llm.RateLimit, false, "plain"},
-		{`data: {"choices":[{"delta":{"content":"x"},"finish_reason":"whatever"}]}`, llm.Protocol, false, "unknown reason: whatever"},
+		{`data: {"choices":[{"delta":{"content":"x"},"finish_reason":"aborted"}]}`, llm.Protocol, true, "not finished: aborted"},
 	} {
 		e := failure(t, respond(openai.Options{}, 200, nil, c.data+"\n\n"))
 		if e.Kind != c.kind || e.Temporary() != c.temporary || !strings.Contains(e.Error(), c.say) {

@@ -103,12 +103,13 @@ func (o *Options) speak() (path string, f wire.Format, read wire.Reader) {
 		return "responses", &responses.Encoder{Model: o.Model, Reasons: reasons(o), Summary: o.Summaries}, responses.Read
 	}
 	return "chat/completions", &chat.Encoder{
-		Model:    o.Model,
-		Reasons:  reasons(o),
-		ShortIDs: regexp.MustCompile(`(?i)stral|xtral`).MatchString(o.Model), // Mistral, Codestral, Mixtral...
-		PDF:      o.PDF || o.BaseURL == DefaultURL,
-		Thoughts: o.Thoughts,
-		NoUsage:  o.NoUsage,
+		Model:     o.Model,
+		Reasons:   reasons(o),
+		Mistral:   regexp.MustCompile(`(?i)stral|xtral`).MatchString(o.Model), // Mistral, Codestral, Mixtral...
+		Reasoning: regexp.MustCompile(`(?i)deepseek|kimi`).MatchString(o.Model),
+		PDF:       o.PDF || o.BaseURL == DefaultURL,
+		Thoughts:  o.Thoughts,
+		NoUsage:   o.NoUsage,
 	}, chat.Read
 }
 

@@ -7,8 +7,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/internal/zoo"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/llm/internal/strict"
 	"github.com/openmanus-go/openmanus/llm/provider"
 	"github.com/openmanus-go/openmanus/llm/providers"
 )
@@ -17,10 +17,10 @@ import (
 func TestStrictEndpoints(t *testing.T) {
 	for _, c := range []struct {
 		provider, api string
-		rules         strict.Provider
+		rules         zoo.Provider
 	}{
-		{"openai", "chat", strict.OpenAI}, {"openai", "responses", strict.OpenAI}, {"compat", "chat", strict.OpenAI}, {"groq", "chat", strict.OpenAI},
-		{"ollama", "", strict.OpenAI}, {"anthropic", "", strict.Anthropic}, {"google", "", strict.Gemini},
+		{"openai", "chat", zoo.OpenAI}, {"openai", "responses", zoo.OpenAI}, {"compat", "chat", zoo.OpenAI}, {"groq", "chat", zoo.OpenAI},
+		{"ollama", "", zoo.OpenAI}, {"anthropic", "", zoo.Anthropic}, {"google", "", zoo.Gemini},
 	} {
 		seen := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func TestStrictEndpoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hi")}}
-		for i, tool := range strict.Tools() {
+		for i, tool := range zoo.Tools() {
 			req.Tools = append(req.Tools, llm.ToolSpec{Name: "tool" + string(rune('a'+i)), Description: tool.Of, Input: tool.Schema})
 		}
 		for range m.Stream(t.Context(), req) {

@@ -85,7 +85,7 @@ func (m *Encoder) replied(parts llm.Parts) (content []block, err error) {
 				content = append(content, b)
 			}
 		case llm.Call:
-			content = append(content, block{Type: "tool_use", ID: wire.CallID(p.ID), Name: p.Name, Input: wire.CallInput(p)})
+			content = append(content, block{Type: "tool_use", ID: wire.CallID(p.ID), Name: wire.CallName(p.Name), Input: wire.CallInput(p)})
 		case llm.Unknown:
 		default:
 			return nil, wire.Misplaced("the assistant", p)

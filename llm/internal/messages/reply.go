@@ -270,7 +270,12 @@ func (r *reply) Last() (llm.Delta, error) {
 	case r.stop == "":
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a stop_reason")}
 	case !known:
-		return llm.Delta{}, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.stop, 100))
+		if err := wire.Ended(r.stop, r.Began()); err != nil {
+			return llm.Delta{}, err
+		}
+		stop = llm.End
+	}
+	switch {
 	case stop.Whole() && r.calls:
 		stop = llm.ToolUse
 	case stop.Whole():

@@ -79,6 +79,7 @@ type Body struct {
 	Fixed []byte // the fixed messages
 	Ends  []int  // where each of them ends in Fixed
 	Fresh []byte // the others
+	Last  []int  // where each of them ends in Fresh
 	Tail  []byte
 }
 
@@ -187,6 +188,7 @@ func pieces(req *llm.Request, f Format) (Body, error) {
 			return Body{}, Wrongf("message %d: %w", i+1, err)
 		}
 		b.Fresh = append(b.Fresh, m...)
+		b.Last = append(b.Last, len(b.Fresh))
 	}
 	var err error
 	b.Tail, err = f.Tail(req)

@@ -109,6 +109,26 @@ func CallInput(c llm.Call) json.RawMessage {
 	return MustJSON(map[string]string{"INVALID_JSON": text})
 }
 
+// CallName returns the name of the tool that a call is for, as every provider takes it:
+// letters, digits, _ and -, a letter or _ first, and 64 characters at most. Models also
+// write other names, or none, and a provider that refuses one refuses all that follows.
+func CallName(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+	if plain == "" {
+		return "unnamed"
+	}
+	if c := plain[0]; c == '-' || '0' <= c && c <= '9' {
+		plain = "_" + plain
+	}
+	return plain[:min(len(plain), 64)]
+}
+
 // paired returns JSON without halves of surrogate pairs among its escapes, which Go
 // reads and other servers refuse.
 func paired(data json.RawMessage) json.RawMessage {

@@ -63,6 +63,8 @@ func (s said) refine(e *llm.Error) {
 		e.Kind, e.Permanent = llm.RateLimit, true
 	case s.images(e.Status) != "":
 		e.Images, e.Kind, e.Permanent = s.images(e.Status), llm.Protocol, true
+	case template().MatchString(text):
+		e.Kind, e.Permanent = llm.Protocol, true
 	case has("model_not_found") || strings.Contains(text, "model identifier is invalid"): // the second is Bedrock's
 		e.Kind = llm.NoModel
 	case has("invalid_api_key", "api_key_invalid", "authentication_error"):
@@ -73,6 +75,9 @@ func (s said) refine(e *llm.Error) {
 		e.Kind = llm.RateLimit
 	case has("server_error", "internal_error", "api_error", "timeout") && e.Kind == llm.Protocol && e.Status == 0:
 		e.Kind = llm.Network
+	}
+	if e.Status == http.StatusServiceUnavailable && loading().MatchString(text) {
+		e.Kind, e.Loading = llm.Network, true
 	}
 	e.Permanent = e.Permanent || e.Status == http.StatusNotImplemented
 }
@@ -94,6 +99,29 @@ var tooLong = sync.OnceValue(func() *regexp.Regexp {
 		`too large for model with .* context`,              // Mistral
 		`request too large for .* tokens per min`,          // OpenAI: longer than a minute's allowance
 		`(input|prompt) (length|is|token count).* exceeds`, // GLM, Poolside, SGLang
+		`range of input length should be`,                  // DashScope
+		`(prompt|input) exceeds max(imum)? length`,         // GLM
+		`trying to keep the first \d+ tokens when`,         // LM Studio
+		`context size.{0,20} exceed`,                       // llama.cpp
+		"`inputs`.{0,40} must (be <=|have less than)",      // TGI
+		`decoder prompt \(length \d+\) is longer`,          // vLLM
+	}, "|"))
+})
+
+// loading matches how servers say that they are reading a model: llama.cpp, Hugging Face.
+var loading = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`loading model|model .{0,100}is (currently )?loading|still loading|warming up`)
+})
+
+// template matches how servers say that they cannot make a prompt of a conversation. Some
+// call that their own fault, with a status of 500, and asking again does not help.
+var template = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(strings.Join([]string{
+		`failed to parse (tool call arguments|messages)`, // llama.cpp
+		`roles must alternate`,                           // templates of Gemma and Mistral
+		`jinja|chat template|template error`,             // llama.cpp, LM Studio, vLLM, TGI
+		`no user query found in messages`,                // templates of Qwen
+		`tool call ids? .{0,60}length`,                   // templates of Mistral
 	}, "|"))
 })
 
@@ -160,6 +188,14 @@ func explain(body []byte) said {
 		case json.Unmarshal(raw, &object) == nil:
 			for _, key := range []string{"code", "type", "status", "innererror", "details", "__type"} {
 				codes = append(codes, strings.ToLower(string(object[key])))
+			}
+			var upstream struct{ Raw string }
+			if json.Unmarshal(object["metadata"], &upstream) == nil && upstream.Raw != "" { // OpenRouter: what the provider behind it said
+				if json.Valid([]byte(upstream.Raw)) {
+					look(json.RawMessage(upstream.Raw), depth+1)
+				} else {
+					text = cmp.Or(text, upstream.Raw)
+				}
 			}
 			for _, key := range []string{"error", "message", "msg", "detail", "error_message"} {
 				look(object[key], depth+1)

@@ -2,9 +2,11 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 	"reflect"
+	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -60,6 +62,20 @@ func Read[Event any](events iter.Seq2[Event, error], r Reply[Event], finished fu
 	return last, true, err
 }
 
+// Ended returns the error of a reply that ended for a reason that is not known, or nil if it
+// may count as complete: said reports that there is something of it. Providers have new
+// reasons, and a reply that was paid for is not dropped for one.
+func Ended(why string, said bool) error {
+	text := strings.ToLower(why)
+	for _, word := range []string{"error", "abort", "cancel", "fail", "timeout", "malformed", "invalid"} {
+		said = said && !strings.Contains(text, word)
+	}
+	if said {
+		return nil
+	}
+	return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the reply was not finished: %s", OneLine(why, 100))}
+}
+
 // A Voice yields the parts of a reply until the consumer stops.
 type Voice struct {
 	Yield   func(llm.Delta, error) bool
@@ -78,6 +94,9 @@ func (v *Voice) Live() bool {
 	v.said = false
 	return !v.unheard
 }
+
+// Began reports whether a part has begun.
+func (v *Voice) Began() bool { return v.parts > 0 }
 
 // Part begins a part and returns its index.
 func (v *Voice) Part() int {

@@ -7,18 +7,18 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/zoo"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/llm/internal/strict"
 )
 
 // dialects are what adapters speak, with the rules of the provider that reads it.
-var dialects = map[Dialect]strict.Provider{OpenAI: strict.OpenAI, Anthropic: strict.Anthropic, Gemini: strict.Gemini}
+var dialects = map[Dialect]zoo.Provider{OpenAI: zoo.OpenAI, Anthropic: zoo.Anthropic, Gemini: zoo.Gemini}
 
 // A provider takes the schema of every tool. Arguments that fit the original fit the schema
 // that is sent, and the description says what that no longer demands.
 func TestSchemasOfServers(t *testing.T) {
 	for d, p := range dialects {
-		for _, tool := range strict.Tools() {
+		for _, tool := range zoo.Tools() {
 			description, schema := d.Fit(llm.ToolSpec{Name: "tool", Description: "A tool.", Input: tool.Schema})
 			if why := p.Refusal("tool", schema); why != "" {
 				t.Errorf("%s, %s: %s\n%s", p, tool.Of, why, schema)
@@ -48,7 +48,7 @@ func TestSchemasOfServers(t *testing.T) {
 
 // The examples are right themselves, and their originals are checked.
 func TestExamplesOfSchemas(t *testing.T) {
-	for _, tool := range strict.Tools() {
+	for _, tool := range zoo.Tools() {
 		own, err := args.Compile(tool.Schema)
 		if err != nil {
 			continue // such as true: the MCP client offers what is left with any object
@@ -78,7 +78,7 @@ func TestNamesThatAnthropicRefuses(t *testing.T) {
 
 // Whatever a server writes, each provider takes what is sent, and it stays bounded.
 func FuzzFit(f *testing.F) {
-	for _, tool := range strict.Tools() {
+	for _, tool := range zoo.Tools() {
 		f.Add([]byte(tool.Schema))
 	}
 	for _, s := range []string{

@@ -231,7 +231,7 @@ func (m *Encoder) blocks(msg llm.Message) (blocks []block, err error) {
 		case llm.Thinking:
 			b, ok = m.thought(p)
 		case llm.Call:
-			b.ToolUse = &toolUse{wire.CallID(p.ID), p.Name, wire.CallInput(p)}
+			b.ToolUse = &toolUse{wire.CallID(p.ID), wire.CallName(p.Name), wire.CallInput(p)}
 		case llm.Result:
 			b.Result = outcome(p)
 		default:

@@ -161,7 +161,12 @@ func (r *reply) Last() (llm.Delta, error) {
 	case r.stop == "malformed_model_output", r.stop == "malformed_tool_use":
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("Bedrock cannot parse what the model wrote: " + r.stop)}
 	case !known:
-		return llm.Delta{}, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.stop, 100))
+		if err := wire.Ended(r.stop, r.Began()); err != nil {
+			return llm.Delta{}, err
+		}
+		stop = llm.End
+	}
+	switch {
 	case stop.Whole() && r.calls:
 		for i := range r.blocks {
 			r.close(i)

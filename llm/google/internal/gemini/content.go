@@ -98,7 +98,7 @@ func (m *Encoder) replied(parts llm.Parts) (all []part, err error) {
 				all = append(all, part{Text: p.Text, Thought: true, Signature: sig})
 			}
 		case llm.Call:
-			c := part{Call: &call{p.Name, wire.CallInput(p)}, Signature: m.signature(p.Opaque, p.By)}
+			c := part{Call: &call{wire.CallName(p.Name), wire.CallInput(p)}, Signature: m.signature(p.Opaque, p.By)}
 			if first && c.Signature == "" && m.Thinking == Level {
 				c.Signature = foreign
 			}
@@ -126,7 +126,7 @@ func results(found []llm.Result, names map[string]string) (all []part, err error
 		if r.IsError {
 			key = "error"
 		}
-		all = append(all, part{Result: &result{name, map[string]string{key: text}}})
+		all = append(all, part{Result: &result{wire.CallName(name), map[string]string{key: text}}})
 		seen = append(seen, blobs...)
 	}
 	return append(all, seen...), nil

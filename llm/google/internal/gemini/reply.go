@@ -175,8 +175,12 @@ func (r *reply) Last() (llm.Delta, error) {
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the provider could not parse what the model wrote: %s",
 			wire.OneLine(cmp.Or(r.message, r.finish), 200))}
 	case stop == "":
-		return llm.Delta{}, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.finish, 100))
-	case stop == llm.End && r.calls:
+		if err := wire.Ended(r.finish, r.Began()); err != nil {
+			return llm.Delta{}, err
+		}
+		stop = llm.End
+	}
+	if stop == llm.End && r.calls {
 		stop = llm.ToolUse
 	}
 	return llm.Delta{Stop: stop, Usage: r.usage}, nil

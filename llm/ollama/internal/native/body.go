@@ -140,7 +140,7 @@ func (m *Encoder) replied(parts llm.Parts) ([]message, error) {
 			}
 		case llm.Call:
 			var c call
-			c.Function.Name, c.Function.Args = p.Name, wire.CallInput(p)
+			c.Function.Name, c.Function.Args = wire.CallName(p.Name), wire.CallInput(p)
 			w.Calls = append(w.Calls, c)
 		case llm.Unknown:
 		default:
@@ -156,7 +156,7 @@ func (m *Encoder) replied(parts llm.Parts) ([]message, error) {
 // results encodes each result as a message, with its images.
 func results(found []llm.Result, names map[string]string) (out []message) {
 	for _, r := range found {
-		w := message{Role: "tool", ToolName: names[r.ID]}
+		w := message{Role: "tool", ToolName: wire.CallName(names[r.ID])}
 		var text []string
 		for _, p := range r.Parts {
 			switch p := p.(type) {

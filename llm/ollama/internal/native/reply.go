@@ -119,8 +119,8 @@ func (r *reply) Last() (llm.Delta, error) {
 	switch why := r.end.Reason; {
 	case why == "length":
 		d.Stop = llm.Length
-	case why != "" && why != "stop" && why != "tool_calls":
-		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply was not finished: " + wire.OneLine(why, 100))}
+	case why != "" && why != "stop" && why != "tool_calls" && wire.Ended(why, r.Began() && why != "load" && why != "unload") != nil:
+		return llm.Delta{}, wire.Ended(why, false)
 	case r.calls:
 		d.Stop = llm.ToolUse
 	}

@@ -17,11 +17,13 @@ import (
 // An Encoder is the [wire.Format] of requests for one model. It does not change,
 // and is itself the key in every [llm.Memo].
 type Encoder struct {
-	Model    string
-	Reasons  bool // takes max_completion_tokens, and no temperature
-	ShortIDs bool // accepts only ids of nine letters and digits
-	PDF      bool // takes PDF files
-	NoUsage  bool // refuses stream_options
+	Model   string
+	Reasons bool // takes max_completion_tokens, and no temperature
+	Mistral bool // accepts only ids of nine letters and digits, and no user after results
+	PDF     bool // takes PDF files
+	NoUsage bool // refuses stream_options
+
+	Reasoning bool // wants reasoning_content with every call
 
 	// Thoughts says how the model's reasoning goes back to it: Auto or "", under the
 	// names under which it came; None, not at all; or the name of the one field.

@@ -263,5 +263,5 @@ func (m *Encoder) call(p llm.Call) wireCall {
 	maps.DeleteFunc(s.Fields, own)
 	maps.DeleteFunc(s.Function, own)
 	return wireCall{ID: m.callID(p.ID), Type: "function", extra: s.Fields,
-		Function: wireFunction{Name: p.Name, Arguments: string(wire.CallInput(p)), extra: s.Function}}
+		Function: wireFunction{Name: wire.CallName(p.Name), Arguments: string(wire.CallInput(p)), extra: s.Function}}
 }

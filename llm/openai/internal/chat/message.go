@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 type wireMessage struct {
 	Role       string     `json:"role"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	Content    any        `json:"content"` // a string, []wirePart, or null beside calls
+	Content    any        `json:"content"` // a string or []wirePart
 	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
 
 	extra  extra
@@ -80,8 +81,59 @@ func (w wireFunction) MarshalJSON() ([]byte, error) {
 
 // Message implements [wire.Format].
 func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
-	return wire.Turn(messages[i], m.said, m.replied, m.results)
+	b, err := wire.Turn(messages[i], m.said, func(parts llm.Parts) ([]wireMessage, error) {
+		all, err := m.replied(parts)
+		auto := m.Thoughts == "" || m.Thoughts == Auto
+		if auto && len(all) > 0 && len(all[0].ToolCalls) > 0 && all[0].extra[missed] == nil && (m.Reasoning || m.reasoned(messages[:i])) {
+			all[0].extra = maps.Clone(all[0].extra)
+			if all[0].extra == nil {
+				all[0].extra = extra{}
+			}
+			all[0].extra[missed] = json.RawMessage(`" "`)
+		}
+		return all, err
+	}, m.results)
+	if m.Mistral && len(b) > 0 && messages[i].Role == llm.User && lastRole(messages[:i]) == llm.Tool {
+		b = append(wire.MustJSON(between), b...)
+		b = append([]byte{','}, b...)
+	}
+	return b, err
 }
+
+// missed is the field that DeepSeek and Kimi want with every call once a model reasons, and
+// do not give with every one.
+const missed = "reasoning_content"
+
+// reasoned reports whether the model gave that field before.
+func (m *Encoder) reasoned(messages []llm.Message) bool {
+	for _, msg := range slices.Backward(messages) {
+		for _, p := range msg.Parts {
+			t, ok := p.(llm.Thinking)
+			if ok && slices.Contains(wire.Unseal[sealed](t.Opaque, t.By, m.Model).Text, missed) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lastRole returns the role of the last message that is sent; "" if there is none.
+func lastRole(messages []llm.Message) llm.Role {
+	for _, msg := range slices.Backward(messages) {
+		for _, p := range msg.Parts {
+			t, isText := p.(llm.Text)
+			_, isThought := p.(llm.Thinking)
+			if !isText && !isThought || strings.TrimSpace(t.Text) != "" {
+				return msg.Role
+			}
+		}
+	}
+	return ""
+}
+
+// between stands between results and what the user says after them, for Mistral's models,
+// which know no such turn.
+var between = wireMessage{Role: "assistant", Content: "I have the results."}
 
 // said encodes a user's message.
 func (m *Encoder) said(parts llm.Parts) ([]wireMessage, error) {
@@ -113,8 +165,8 @@ func joined(content []wirePart) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// replied encodes a message of the assistant's. It leaves out an empty one, which
-// some servers refuse.
+// replied encodes a message of the assistant's. It leaves out an empty one, and one
+// of white space, which some servers refuse.
 func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 	w := wireMessage{Role: "assistant"}
 	var text strings.Builder
@@ -131,7 +183,7 @@ func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 			return nil, wire.Misplaced("the assistant", p)
 		}
 	}
-	if text.Len() == 0 && len(w.ToolCalls) == 0 {
+	if strings.TrimSpace(text.String()) == "" && len(w.ToolCalls) == 0 {
 		return nil, nil
 	}
 	if m.names() && len(w.ToolCalls) > 0 && w.extra == nil {
@@ -141,9 +193,7 @@ func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 	if w.tagged != "" {
 		content = opening + "\n" + w.tagged + closing + "\n\n" + content
 	}
-	if content != "" {
-		w.Content = content
-	}
+	w.Content = content // "" beside calls: xAI, Groq and LM Studio refuse null
 	return []wireMessage{w}, nil
 }
 
@@ -156,6 +206,9 @@ func (m *Encoder) results(found []llm.Result) ([]wireMessage, error) {
 		text, images := m.result(r)
 		out = append(out, wireMessage{Role: "tool", ToolCallID: m.callID(r.ID), Content: text})
 		seen = append(seen, images...)
+	}
+	if m.Mistral && len(seen) > 0 {
+		out = append(out, between)
 	}
 	return append(out, userMessage(seen)...), nil
 }
@@ -201,7 +254,7 @@ func (m *Encoder) blob(b llm.Blob) (wirePart, bool) {
 
 // callID returns the id of a call as the server accepts it.
 func (m *Encoder) callID(id string) string {
-	if !m.ShortIDs {
+	if !m.Mistral {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))

@@ -27,7 +27,7 @@ type chunk struct {
 
 // A message is a delta of a chunk, or the message of a completion.
 type message struct {
-	Content   prose      `json:"content"`
+	Content   content    `json:"content"`
 	Refusal   string     `json:"refusal"`
 	ToolCalls []callPart `json:"tool_calls"`
 
@@ -84,14 +84,35 @@ func (p *prose) UnmarshalJSON(data []byte) error {
 	if data[0] != '[' {
 		return json.Unmarshal(data, (*string)(p))
 	}
-	var parts []struct {
-		Text     string `json:"text"`
-		Summary  string `json:"summary"`  // in reasoning_details
-		Thinking string `json:"thinking"` // in thinking_blocks
-	}
+	var parts []proseParts
 	err := json.Unmarshal(data, &parts)
 	for _, part := range parts {
-		*p += prose(part.Text + part.Summary + part.Thinking)
+		*p += part.Text + part.Summary + part.Thinking
+	}
+	return err
+}
+
+// proseParts is a part with text.
+type proseParts struct {
+	Text     prose `json:"text"`
+	Summary  prose `json:"summary"`  // in reasoning_details
+	Thinking prose `json:"thinking"` // in thinking_blocks, and in the content of Mistral, where it is a list
+}
+
+// A content is the content of a message: text, and reasoning where a server gives both in
+// one list.
+type content struct{ text, thought prose }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *content) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return json.Unmarshal(data, &c.text)
+	}
+	var parts []proseParts
+	err := json.Unmarshal(data, &parts)
+	for _, part := range parts {
+		c.text += part.Text + part.Summary
+		c.thought += part.Thinking
 	}
 	return err
 }
@@ -155,6 +176,7 @@ type reply struct {
 	finish  string // why it ended; "" until it has
 	refused bool
 	usage   *llm.Usage
+	counted bool // a chunk with nothing but the usage came
 	done    bool // [DONE] came
 }
 
@@ -164,7 +186,7 @@ type call struct {
 	index *int
 	id    string
 	name  string
-	begun bool // its arguments
+	input strings.Builder // its arguments
 
 	extra, function collector
 }
@@ -194,6 +216,7 @@ func (r *reply) Add(data []byte) error {
 	}
 	if u := c.Usage.neutral(); u != nil {
 		r.usage = u
+		r.counted = r.counted || len(c.Choices) == 0
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
@@ -223,6 +246,20 @@ func (r *reply) Add(data []byte) error {
 	return nil
 }
 
+// imply ends a reply that has its end, [DONE] or the usage, and no finish_reason, which
+// some servers leave out. It does not end one that is half a call or nothing.
+func (r *reply) imply() {
+	half := func(c *call) bool { return c.input.Len() > 0 && !json.Valid([]byte(c.input.String())) }
+	if r.finish != "" || !r.done && !r.counted || r.text < 0 && len(r.calls) == 0 || slices.ContainsFunc(r.calls, half) {
+		return
+	}
+	if r.tags.held != "" {
+		r.say(r.tags.rest(), false)
+	}
+	r.finish = "stop"
+	r.seal()
+}
+
 // seal yields the fields of the server with the parts to which they belong. Those of
 // a chunk after the last one count, too.
 func (r *reply) seal() {
@@ -247,8 +284,8 @@ func (r *reply) seal() {
 func (r *reply) say(m *message, whole bool) {
 	r.sealed = false
 	r.extra.add(m.extra, whole)
-	between, text := r.tags.split(string(m.Content))
-	for _, thought := range []string{m.extra.thought(), m.thought, between} {
+	between, text := r.tags.split(string(m.Content.text))
+	for _, thought := range []string{m.extra.thought(), string(m.Content.thought), m.thought, between} {
 		if thought != "" {
 			r.thoughts.WriteString(thought)
 			r.Say(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
@@ -297,7 +334,7 @@ func (r *reply) call(t callPart) (c *call, piece llm.Call, news bool) {
 		c.name += name
 		piece.Name = c.name
 	}
-	c.begun = c.begun || piece.Input != ""
+	c.input.WriteString(piece.Input)
 	return c, piece, news || piece.Input != "" || piece.ID != "" || piece.Name != ""
 }
 
@@ -319,7 +356,7 @@ func (r *reply) find(t callPart) *call {
 	}
 	named := t.Function.Name != ""
 	switch {
-	case last == nil, named && t.ID != "" && last.id != "", named && t.Index == nil && last.begun:
+	case last == nil, named && t.ID != "" && last.id != "", named && t.Index == nil && last.input.Len() > 0:
 		return nil
 	}
 	return last
@@ -345,6 +382,7 @@ func ending(finish string) (stop llm.Stop, known bool) {
 
 // Last implements [wire.Reply].
 func (r *reply) Last() (llm.Delta, error) {
+	r.imply()
 	stop, known := ending(r.finish)
 	switch {
 	case r.finish == "":
@@ -352,7 +390,12 @@ func (r *reply) Last() (llm.Delta, error) {
 	case r.finish == "error" || r.finish == "network_error" || r.finish == "insufficient_system_resource":
 		return llm.Delta{}, &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the provider gave up in the middle of the reply: %s", r.finish)}
 	case !known:
-		return llm.Delta{}, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.finish, 100))
+		if err := wire.Ended(r.finish, r.text >= 0 || len(r.calls) > 0); err != nil {
+			return llm.Delta{}, err
+		}
+		stop = llm.End
+	}
+	switch {
 	case r.refused && stop.Whole():
 		stop = llm.Refusal
 	case stop.Whole() && len(r.calls) > 0:

@@ -52,5 +52,5 @@ func (t *tags) rest() *message {
 		return &message{thought: string(held)}
 	}
 	t.state = 2
-	return &message{Content: held}
+	return &message{Content: content{text: held}}
 }

@@ -77,7 +77,7 @@ func (m *Encoder) replied(parts llm.Parts) (items []item, err error) {
 			}
 		case llm.Call:
 			input := string(wire.CallInput(p))
-			items = append(items, item{Type: "function_call", CallID: wire.CallID(p.ID), Name: p.Name, Arguments: &input})
+			items = append(items, item{Type: "function_call", CallID: wire.CallID(p.ID), Name: wire.CallName(p.Name), Arguments: &input})
 			last = len(items)
 		case llm.Unknown:
 		default:

@@ -291,8 +291,8 @@ func (r *reply) Last() (llm.Delta, error) {
 		last.Stop = llm.Length
 	case "content_filter":
 		last.Stop = llm.Filter
-	default:
-		return last, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.ended, 100))
+	default: // why it is incomplete, in a word of a later version
+		last.Stop = llm.Length
 	}
 	return last, nil
 }

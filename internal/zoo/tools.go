@@ -1,8 +1,13 @@
-package strict
+package zoo
 
 import (
+	"bytes"
 	_ "embed" // tools.json
+	"encoding/base64"
 	"encoding/json"
+	"image"
+	"image/png"
+	"strings"
 )
 
 // A Tool is a schema as servers have it.
@@ -22,7 +27,21 @@ var tools []byte
 // refuses.
 func Tools() (all []Tool) {
 	if err := json.Unmarshal(tools, &all); err != nil {
-		panic("strict: " + err.Error())
+		panic("zoo: " + err.Error())
 	}
 	return all
+}
+
+// WidePicture returns a PNG of so many pixels in a row, in base64.
+func WidePicture(side int) string {
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, side, 1))); err != nil {
+		panic("zoo: " + err.Error())
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+// repeated returns s so many times, with commas between.
+func repeated(s string, times int) string {
+	return strings.TrimSuffix(strings.Repeat(s+",", times), ",")
 }

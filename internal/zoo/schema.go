@@ -1,6 +1,4 @@
-// Package strict refuses the tools of a request as providers do, for tests. Its rules and
-// sentences are those of errors that people have reported, not of our own adapters.
-package strict
+package zoo
 
 import (
 	"bytes"
