@@ -449,6 +449,9 @@ func (s *State) mark(seq int64, e ModelSaid) {
 			results.tokens += c.tokens
 			pictures += c.pictures
 		}
+		if s.plainCalls {
+			results.tokens = s.tokensOf(s.results())
+		}
 		add(results)
 	}
 	for _, n := range s.Inbox {
@@ -469,6 +472,7 @@ func (s *State) elided(e Elided) {
 		return
 	}
 	s.Elisions++
+	s.soft.undo = false
 	instead := make(map[string]llm.Parts)
 	for _, x := range e.Calls {
 		instead[x.Call] = llm.Parts{llm.Text{Text: x.Text}}
@@ -520,6 +524,7 @@ func (s *State) compacted(seq int64, e Compacted) {
 		return
 	}
 	s.Compactions++
+	s.soft.undo = false
 	s.TooLarge = s.TooLarge || e.Refused != ""
 	end := s.endOf(e.UpTo)
 	if end == 0 {

@@ -332,6 +332,21 @@ type (
 		Sent    llm.Sent   `json:"sent,omitzero"` // the request for the summary
 	}
 
+	// Softened changes what the model reads from here on, because the provider
+	// refused a request for what is in it: words take the place of pictures and files,
+	// with Thoughts the reasoning and what belongs to it is left out, and with Plain
+	// calls and results are text. It concerns what the model has not replied to.
+	// The journal keeps all of it, and if the next request fails as well, so does
+	// the conversation.
+	Softened struct {
+		N        int        `json:"n"`
+		Thoughts bool       `json:"thoughts,omitempty"`
+		Plain    bool       `json:"plain,omitempty"`
+		Refused  string     `json:"refused"` // the error of the provider
+		Aside    []ModelUse `json:"aside,omitempty"`
+		Sent     llm.Sent   `json:"sent,omitzero"` // the request that was refused
+	}
+
 	// Taken says that another worker took over a session that was under
 	// way: the time before it does not count.
 	TakenOver struct {
@@ -473,6 +488,7 @@ func BodyTypes() []BodyType {
 		{Name: "child_done", Zero: ChildDone{}},
 		{Name: "elided", Zero: Elided{}},
 		{Name: "compacted", Zero: Compacted{}},
+		{Name: "softened", Zero: Softened{}},
 		{Name: "taken", Zero: TakenOver{}},
 		{Name: "snapped", Zero: Snapped{}},
 		{Name: "rewound", Zero: Rewound{}, Person: true},
@@ -532,6 +548,8 @@ func ModelUses(b Body) []ModelUse {
 		own, aside = ModelUse{b.By, b.Usage, b.Cost, b.Free}, b.Aside
 	case ModelFailed:
 		own, aside = ModelUse{b.By, b.Usage, b.Cost, b.Free}, b.Aside
+	case Softened:
+		aside = b.Aside
 	case Compacted:
 		own, aside = ModelUse{b.By, b.Usage, b.Cost, b.Free}, b.Aside
 	}
@@ -651,6 +669,7 @@ func (b ChildOpened) Key() string { return "child/" + b.Child }
 func (b ChildDone) Key() string   { return "childdone/" + b.Child }
 func (b Elided) Key() string      { return fmt.Sprintf("elide/%d", b.N) }
 func (b Compacted) Key() string   { return fmt.Sprintf("compact/%d", b.N) }
+func (b Softened) Key() string    { return fmt.Sprintf("soften/%d", b.N) }
 func (b TakenOver) Key() string   { return fmt.Sprintf("take/%d", b.N) }
 func (b Snapped) Key() string     { return "snap/" + b.ID }
 func (b Rewound) Key() string     { return "rewind/" + b.ID }

@@ -156,7 +156,7 @@ func (s *State) goBack(m moment) {
 	s.Said, s.marks, s.Calls, s.Inbox = m.said, m.marks, slices.Clone(m.calls), slices.Clone(m.inbox)
 	s.Requests, s.Answer, s.partial, s.partAt = m.requests, m.answer, m.partial, m.partAt
 	s.last, s.kept = maps.Clone(m.last), maps.Clone(m.kept)
-	s.past, s.settled, s.TooLarge = nil, true, false
+	s.past, s.settled, s.TooLarge, s.plainCalls, s.soft = nil, true, false, false, softening{}
 	if s.Outcome = m.outcome; s.Outcome.Status == "" {
 		s.Outcome = Outcome{Status: Halted, Reason: ByPerson, Error: "went back"}
 	}

@@ -84,6 +84,12 @@ type State struct {
 	fileSources map[string][]Source // what calls wrote into files, by path; likewise
 	refs        []Ref               // see Refs
 
+	Softenings  int       // how many there were
+	soft        softening // what they changed since the last reply
+	plainHelped bool      // the last one after which the model replied was plain
+	plainCalls  bool      // the results of Calls are text: see [Softened]
+	configured  int64     // the event of Config
+
 	tokenCount
 }
 
@@ -213,6 +219,7 @@ func (s *State) Apply(ev Event) {
 		}
 	case Configured:
 		s.configure(e)
+		s.configured = ev.Seq
 		s.moved(ev.Seq, e)
 	case UserSaid:
 		s.userSaid(ev.Seq, e)
@@ -222,6 +229,9 @@ func (s *State) Apply(ev Event) {
 		s.called(ev.Seq, e)
 	case ModelFailed:
 		s.spend(e)
+		if e.Turn == s.Turn {
+			s.harden()
+		}
 		s.giveOver(e.Turn, e.Re, Outcome{Failed, Reason(e.Kind), e.Error, e.Status})
 	case Stopped:
 		s.giveOver(e.Turn, e.Re, Outcome{Status: Halted, Reason: e.Reason, Error: e.Error})
@@ -236,6 +246,8 @@ func (s *State) Apply(ev Event) {
 	case Elided:
 		s.learnBlobs(e)
 		s.elided(e)
+	case Softened:
+		s.softened(e)
 	case Compacted:
 		s.learnBlobs(e)
 		s.compacted(ev.Seq, e)
@@ -361,6 +373,10 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 		return // its turn is over
 	}
 	s.TooLarge = false
+	if s.soft.count > 0 {
+		s.plainHelped = s.soft.plain
+	}
+	s.soft = softening{}
 	calls, text := e.Message.Calls(), e.Message.Text()
 	s.past = append(s.past, traceOf(e.Message))
 	s.past = s.past[max(0, len(s.past)-s.lookBack()):]
@@ -417,7 +433,7 @@ func unfinished(stop llm.Stop) Outcome {
 	case llm.Refusal:
 		return Outcome{Status: Failed, Reason: Reason(llm.Refused), Error: "the model refused to reply"}
 	}
-	return Outcome{Status: Halted, Reason: NoTokens, Error: "the reply was cut off at the model's output limit"}
+	return Outcome{Status: Halted, Reason: NoTokens, Error: "the reply was cut off at the model's output limit (max_tokens)"}
 }
 
 // take appends to Said what the reply e, which is event seq, had read, and e.
@@ -427,7 +443,7 @@ func (s *State) take(seq int64, e ModelSaid) {
 	for len(s.Inbox) > 0 && s.Inbox[0].Seq <= e.Re {
 		s.Inbox = s.Inbox[1:]
 	}
-	s.Calls, s.settled = nil, false
+	s.Calls, s.settled, s.plainCalls, s.soft = nil, false, false, softening{}
 }
 
 // giveOver ends a turn without a reply. It ends the session, unless a message
@@ -640,8 +656,14 @@ func (s *State) unseen(msgs []llm.Message, seq int64) []llm.Message {
 // are views.
 func (s *State) results() llm.Message {
 	m := llm.Message{Role: llm.Tool}
+	if s.plainCalls {
+		m.Role = llm.User
+	}
 	for _, c := range s.Calls {
-		if c.Done != nil {
+		switch {
+		case c.Done != nil && s.plainCalls:
+			m.Parts = append(m.Parts, llm.Text{Text: plainResult(c.Name, c.Done.Parts, c.Done.IsError)})
+		case c.Done != nil:
 			m.Parts = append(m.Parts, llm.Result{ID: c.ID, Parts: withoutPictures(c.Done.Parts), IsError: c.Done.IsError})
 		}
 	}

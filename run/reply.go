@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
@@ -94,11 +95,38 @@ func (w *Worker) noReply(
 			err = &llm.Error{Kind: llm.Context, Err: fmt.Errorf("%w; older parts of the conversation have been left out already", err)}
 		}
 	}
+	if b := soften(x.State, f, err); b != nil {
+		return *b, nil
+	}
 	f.Error = err.Error()
+	const back = "openmanus sessions rewind"
+	if to := x.State.TakenUpTo(); refusesHistory(err) && to > 0 && !strings.Contains(f.Error, back) {
+		f.Error += fmt.Sprintf("; everything up to event %d was taken, and the session can go back to there: %s %s --to %d --talk", to, back, x.ID, to)
+	}
 	if e := (*llm.Error)(nil); errors.As(err, &e) {
 		f.Status = e.Status
 	}
 	return f, nil
+}
+
+// refusesHistory reports whether a provider refused a request for what is in it, and not
+// because it is too long.
+func refusesHistory(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && e.Kind == llm.Protocol && (e.Status == 400 || e.Status == 422 || e.Status >= 500 && e.Permanent)
+}
+
+// soften returns what is sent otherwise after a request that failed with err, which f
+// records; nil if that cannot help.
+func soften(s *openmanus.State, f openmanus.ModelFailed, err error) *openmanus.Softened {
+	if !refusesHistory(err) {
+		return nil
+	}
+	b := s.Soften(err.Error())
+	if b != nil {
+		b.Aside, b.Sent = f.Aside, f.Sent
+	}
+	return b
 }
 
 // nameCalls gives the calls of a reply ids that are unique in the session.

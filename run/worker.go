@@ -118,7 +118,7 @@ type Session struct {
 	claims  map[string]int        // the attempt of each call that was claimed here
 	checked *checkedInputs        // shared by clones; nil: every call is checked whenever it is prepared
 	memo    *llm.Memo             // what adapters remember of the requests so far
-	prefix  [4]int                // the configuration and the cuts that memo belongs to
+	prefix  [5]int                // the configuration and the cuts that memo belongs to
 	made    [2]int                // what Flow was made from: see specOf
 	applied func(openmanus.Event) // called after each event was folded; may be nil
 }
@@ -305,7 +305,7 @@ func (x *Session) hold(bodies ...openmanus.Body) {
 // remember sets the memo for the requests that begin with the same messages as
 // those before: a new configuration or a cut begins another one.
 func (x *Session) remember() {
-	now := [4]int{x.State.Config.N, x.State.Elisions, x.State.Compactions, x.State.Rewinds}
+	now := [5]int{x.State.Config.N, x.State.Elisions, x.State.Compactions, x.State.Rewinds, x.State.Softenings}
 	if x.memo == nil || x.prefix != now {
 		x.memo, x.prefix = new(llm.Memo), now
 	}

@@ -281,9 +281,9 @@ func (d *drive) explain(s *openmanus.State) error {
 		return fmt.Errorf("interrupted; continue with: openmanus sessions resume %s", d.id)
 	}
 	if d.print.HasShown(o.Error) {
-		return fmt.Errorf("the session is saved; continue with: openmanus sessions resume %s%s", d.id, larger(o.Reason))
+		return fmt.Errorf("the session is saved; continue with: openmanus sessions resume %s%s", d.id, larger(o))
 	}
-	return fmt.Errorf("stopped: %s; continue with: openmanus sessions resume %s%s", o.Error, d.id, larger(o.Reason))
+	return fmt.Errorf("stopped: %s; continue with: openmanus sessions resume %s%s", o.Error, d.id, larger(o))
 }
 
 // above returns the name of a session that asks, as it precedes its question.
@@ -295,9 +295,12 @@ func above(who string) string {
 }
 
 // larger returns the flag that raises the limit that was reached.
-func larger(r openmanus.Reason) string {
-	switch r {
+func larger(o openmanus.Outcome) string {
+	switch o.Reason {
 	case openmanus.NoTokens:
+		if strings.Contains(o.Error, "max_tokens") { // a reply was cut, and no budget was used up
+			return ""
+		}
 		return " --budget-tokens N"
 	case openmanus.NoMoney:
 		return " --max-cost USD"

@@ -47,6 +47,7 @@ func TestJournalsOfEveryVersionAreRead(t *testing.T) {
 		"v1-long.jsonl":         {openmanus.Finished, "It prints the same line over and over."},
 		"v2-called.jsonl":       {openmanus.Finished, "I have read the rules."},
 		"v2-modes.jsonl":        {openmanus.Finished, "The file is there now."},
+		"v2-softened.jsonl":     {openmanus.Finished, "Done."},
 		"v2-rewound.jsonl":      {openmanus.Finished, "I will not."},
 	}
 	seen := make(map[string]bool)

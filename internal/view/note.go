@@ -48,6 +48,12 @@ func Note(b openmanus.Body) (text string, bad bool) {
 			text += "; the provider said: " + clip.Text(clip.OneLine(b.Refused), 100)
 		}
 		return text, false
+	case openmanus.Softened:
+		what := "pictures and reasoning"
+		if b.Plain {
+			what = "pictures, and calls that are no text,"
+		}
+		return fmt.Sprintf("the provider refused what was sent (%s): the model no longer gets %s of the last steps", clip.Text(clip.OneLine(b.Refused), 200), what), false
 	case openmanus.Rewound:
 		return wentBack(b), false
 	case openmanus.Noted:

@@ -59,7 +59,10 @@ func (t *search) noReply(ctx context.Context, b openmanus.ModelFailed) {
 		}
 		return said, failed(b.Kind, b.Status, b.Error)
 	}}
-	for _, w := range []world{all, first} {
+	old := world{reply: func(int) (openmanus.ModelSaid, error) { // before there were softenings
+		return said, failed(b.Kind, 0, b.Error)
+	}}
+	for _, w := range []world{all, first, old} {
 		w.summarizer = t.p.writer(b.By)
 		for _, do := range []openmanus.Verb{openmanus.Reply, openmanus.Compact, openmanus.Stop} {
 			if !t.over() {
@@ -72,6 +75,14 @@ func (t *search) noReply(ctx context.Context, b openmanus.ModelFailed) {
 // end looks for the end that a flow declares.
 func (t *search) end(ctx context.Context, _ openmanus.Ended) {
 	t.tasks(ctx, openmanus.End, "", world{})
+}
+
+// softening looks for the request that was refused.
+func (t *search) softening(ctx context.Context, b openmanus.Softened) {
+	t.p.modelCalls++
+	t.tasks(ctx, openmanus.Reply, "", world{reply: func(int) (openmanus.ModelSaid, error) {
+		return openmanus.ModelSaid{Aside: b.Aside}, failed(llm.Protocol, 400, b.Refused)
+	}})
 }
 
 // stop looks for the limit at which the session stopped.

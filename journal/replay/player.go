@@ -192,7 +192,7 @@ type kind func(ctx context.Context, t *search) bool
 // kinds returns the kinds of events that a program makes, by what looks for each.
 func kinds() []kind {
 	return []kind{
-		of((*search).reply), of((*search).noReply), of((*search).compaction), of((*search).elision), of((*search).stop), of((*search).end),
+		of((*search).reply), of((*search).noReply), of((*search).compaction), of((*search).softening), of((*search).elision), of((*search).stop), of((*search).end),
 		of((*search).call), of((*search).ruling), of((*search).question), of((*search).start), of((*search).result), of((*search).late),
 		of((*search).child), of((*search).childEnd), of((*search).takeover),
 	}

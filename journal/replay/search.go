@@ -185,9 +185,11 @@ func (p *player) adopt(b openmanus.Body, ev openmanus.Event, s *openmanus.State)
 		b = with(b, was, "Aside")
 	case openmanus.ModelFailed:
 		if is.Sent != (llm.Sent{}) { // a provider failed, and not the program
-			b = with(b, ev.Body, "Error", "Usage", "Cost", "Free", "By", "Aside")
+			b = with(b, ev.Body, "Status", "Error", "Usage", "Cost", "Free", "By", "Aside")
 		}
 		b = p.withRe(b, ev.Body)
+	case openmanus.Softened:
+		b = with(b, ev.Body, "Aside")
 	case openmanus.Compacted:
 		b = with(b, ev.Body, "Usage", "Cost", "Free", "Aside")
 	case openmanus.Stopped, openmanus.Ended:
