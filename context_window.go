@@ -15,15 +15,15 @@ import (
 func (s *State) MakeRoom() (t Task, full bool) {
 	w := s.Config.Window
 	room, size := w.RequestBudget(), s.Size()
-	if room == 0 || size <= w.threshold() {
+	if room == 0 || size <= s.threshold() {
 		return Task{}, false
 	}
 	compact := Task{Do: Compact, Turn: s.Turn, Re: s.Seq}
-	cut := s.CutFor(room, room/4)
+	cut := s.CutFor(room, false)
 	switch over := size > room; {
 	case len(s.oldResults(room)) > 0:
 		return Task{Do: Elide}, true
-	case cut.Gain >= room/10:
+	case cut.Gain >= s.worthwhile(room):
 		return compact, true
 	case !over:
 		return Task{}, false
@@ -32,22 +32,62 @@ func (s *State) MakeRoom() (t Task, full bool) {
 	case cut.Gain > 0:
 		return compact, true
 	}
-	return Task{Do: Stop, Turn: s.Turn, Re: s.Seq, Reason: Reason(llm.Context), Error: fmt.Sprintf(
-		"the request is larger than the model's window: about %d tokens where %d fit, and nothing more can be left out", size, room)}, true
+	return Task{Do: Stop, Turn: s.Turn, Re: s.Seq, Reason: Reason(llm.Context), Error: s.tooLarge(room)}, true
 }
+
+// leastSpace is the fewest tokens for a conversation with which an agent gets anywhere.
+const leastSpace = 500
+
+// tooLarge says why no request fits, and what helps.
+func (s *State) tooLarge(room int) string {
+	head := s.scaled(s.head)
+	text := fmt.Sprintf("the request is larger than the model's window: about %d tokens where %d fit, and nothing more can be left out", s.Size(), room)
+	if room-head < leastSpace {
+		return fmt.Sprintf("%s; the instructions and the tools alone have %d: use an agent with fewer tools, or a model with a larger window "+
+			"([models.%q] window says how large it is)", text, head, s.Config.Model)
+	}
+	return fmt.Sprintf("%s; %d are left for the conversation: put long texts into files, which the agent reads in parts, "+
+		"or use a model with a larger window ([models.%q] window says how large it is)", text, room-head, s.Config.Model)
+}
+
+// space returns what system prompt and tools leave of room, in tokens. The shares of a
+// conversation are shares of that where it is little.
+func (s *State) space(room int) int { return max(0, room-s.scaled(s.head)) }
+
+// threshold returns the size above which something is left out of a request: a share
+// of the window, or a larger one of what system prompt and tools leave of it, if that is
+// less than half.
+func (s *State) threshold() int {
+	room := s.Config.Window.RequestBudget()
+	share, space := cmp.Or(s.Config.Window.Share, 80), s.space(room)
+	if space < room/2 { // each cut costs a request, and gains little
+		return room - space*(100-share)/2/100
+	}
+	return room / 100 * share
+}
+
+// worthwhile returns how many tokens must be saved for something to be left out before
+// it has to be.
+func (s *State) worthwhile(room int) int { return max(1, min(room/10, s.space(room)/6)) }
 
 // Ask returns the task by which a flow asks the model, with a nudge or "": a
 // [Reply]; or what must come first, as [State.MakeRoom] has it; or a [Stop], if the
 // session has reached a limit, or would pass a budget with the request.
 func (s *State) Ask(nudge string) Task {
-	t, full := Task{Do: Reply, Turn: s.Turn, Re: s.Seq, Nudge: nudge}, false
+	reply, full := Task{Do: Reply, Turn: s.Turn, Re: s.Seq, Nudge: nudge}, false
+	t := reply
 	reason, why := s.Spent()
 	if reason == "" {
 		var first Task
 		if first, full = s.MakeRoom(); full {
 			t = first
 		}
-		if t.Do == Reply || t.Do == Compact {
+		if t.Do == Compact && s.Limits.Steps > 0 && s.Steps == s.Limits.Steps-1 { // which is a step itself
+			if t = reply; s.Size() > s.Config.Window.RequestBudget() {
+				reason, why = NoSteps, s.stepsUsed()
+			}
+		}
+		if reason == "" && (t.Do == Reply || t.Do == Compact) {
 			reason, why = s.OverBudget()
 		}
 	}
@@ -108,7 +148,7 @@ func (s *State) oldResults(room int) []sizedResult {
 			}
 		}
 	}
-	if gain < room/10 {
+	if gain < s.worthwhile(room) {
 		return nil
 	}
 	return old
@@ -117,7 +157,7 @@ func (s *State) oldResults(room int) []sizedResult {
 // largeResults returns the large results, the oldest first, that must be replaced
 // because nothing fits otherwise. The model may not have read some of them.
 func (s *State) largeResults() []sizedResult {
-	return s.largeResultsFor(s.Size() - s.Config.Window.threshold())
+	return s.largeResultsFor(s.Size() - s.threshold())
 }
 
 // largeResultsFor returns the oldest large results, as many as it takes to save so many
@@ -174,10 +214,16 @@ type CutPoint struct {
 	Gain int     // about how many tokens are saved, at least
 }
 
-// CutFor returns the cut after which the last tail tokens of the conversation
-// stay, or as few more as possible. budget is the size of a request. A cut lies
-// before a reply, and never between calls and their results.
-func (s *State) CutFor(room, tail int) CutPoint {
+// CutFor returns the cut for requests of room tokens, after which a part of the
+// conversation stays: a fourth of room, or a third of what system prompt and tools leave
+// of it, whichever is less; half of that if the provider has refused a request; or as
+// little more as possible. A cut lies before a reply, and never between calls and
+// their results.
+func (s *State) CutFor(room int, refused bool) CutPoint {
+	tail := min(room/4, s.space(room)/3)
+	if refused {
+		tail /= 2
+	}
 	var c CutPoint
 	rest := s.pending
 	for e := len(s.Said); e > 0; e-- {
@@ -198,7 +244,7 @@ func (s *State) CutFor(room, tail int) CutPoint {
 	if c.End == 0 {
 		return CutPoint{}
 	}
-	c.Keep = s.wordsToKeep(c.End, room/8)
+	c.Keep = s.wordsToKeep(c.End, min(room/8, s.space(room)/6))
 	for _, m := range s.marks[:c.End] {
 		if !m.person || !slices.Contains(c.Keep, m.seq) {
 			c.Gain += m.tokens
@@ -239,20 +285,35 @@ func (s *State) wordsToKeep(n, most int) (keep []int64) {
 	return keep
 }
 
-// SummaryBytes returns how many bytes a summary may have if a request may have
-// budget tokens.
-func SummaryBytes(room int) int { return min(max(room/5, 1000), 24_000) }
+// SummaryBytes returns how many bytes a summary may have if a request may have room
+// tokens.
+func (s *State) SummaryBytes(room int) int {
+	return min(max(min(room/5, s.space(room)/3), 400), 24_000)
+}
+
+// refLines is how many references a summary has at most, to what it stands for.
+const refLines = 8
+
+// Recent returns the last of what compactions have replaced, with the newest: as many as a
+// summary names. The text of each names the one before.
+func (s *State) Recent(newest Ref) []Ref {
+	refs := append(slices.Clip(s.wholes), newest)
+	return refs[max(0, len(refs)-refLines):]
+}
 
 // summaryTokens returns how many tokens the message with the summary has, at
 // most.
 func (s *State) summaryTokens(room int) int {
-	n := SummaryBytes(room)
-	n += n/4 + 1200 // the list of files and addresses, and the references
-	for _, text := range s.kept {
-		n += len(text)
+	most := s.SummaryBytes(room)
+	n := most + most/4 + 300 + 60*min(len(s.wholes)+1, refLines) // the list of files and addresses, and the references
+	for name, text := range s.kept {
+		n += len(name) + 30 + min(len(text), s.KeptBytes(room))
 	}
 	return (n + 1) / 2
 }
+
+// KeptBytes returns how many bytes of what a tool said last a compaction keeps.
+func (s *State) KeptBytes(room int) int { return 1000 + 2*s.SummaryBytes(room) }
 
 // FindCall returns a call that the model still sees, by its id. If there is none,
 // the result has a name for people.
@@ -307,7 +368,7 @@ func (w Window) RequestBudget() int {
 }
 
 // A ResultSize says how many bytes of text a model reads of the result of one call.
-// [Window.ResultSize] decides it, and nothing else does.
+// [State.ResultSize] decides it, and nothing else does.
 type ResultSize struct {
 	// Output is for what commands print and searches find. A longer text loses
 	// its middle, because the beginning and the end say most.
@@ -328,8 +389,16 @@ func (w Window) ResultSize() ResultSize {
 	return size
 }
 
-// threshold returns the size above which something is left out of a request.
-func (w Window) threshold() int { return w.RequestBudget() / 100 * cmp.Or(w.Share, 80) }
+// ResultSize is [Window.ResultSize], and less where system prompt and tools leave little:
+// then a text takes an eighth of that.
+func (s *State) ResultSize() ResultSize {
+	size := s.Config.Window.ResultSize()
+	if room := s.Config.Window.RequestBudget(); s.space(room) < room/2 {
+		most := max(1000, s.space(room)/2)
+		size = ResultSize{Output: min(size.Output, most), Text: min(size.Text, most)}
+	}
+	return size
+}
 
 // Size estimates how many tokens the next request has.
 func (s *State) Size() int {
@@ -525,6 +594,7 @@ func (s *State) compacted(seq int64, e Compacted) {
 	}
 	s.Compactions++
 	s.soft.undo = false
+	s.Steps++ // a model was asked
 	s.TooLarge = s.TooLarge || e.Refused != ""
 	end := s.endOf(e.UpTo)
 	if end == 0 {

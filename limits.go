@@ -16,7 +16,7 @@ import (
 // Limits bound a session. In a [Spec], 0 means the default of [DefaultLimits],
 // and -1 no limit. [State].Limits has the limits in force: none of them is 0.
 type Limits struct {
-	Steps  int           `json:"steps,omitempty"`   // replies of the model to one request
+	Steps  int           `json:"steps,omitempty"`   // replies of the model to one request, and summaries
 	Tokens int           `json:"tokens,omitempty"`  // input and output, of the session and its children
 	Money  Money         `json:"money,omitempty"`   // cost, likewise
 	Time   time.Duration `json:"time_ns,omitempty"` // active on one request; waiting for people does not count
@@ -258,7 +258,7 @@ func (s *State) Spent() (Reason, string) {
 	hard, soft := s.repeats()
 	switch {
 	case over(s.Steps, l.Steps):
-		return NoSteps, fmt.Sprintf("reached max steps (%d)", l.Steps)
+		return NoSteps, s.stepsUsed()
 	case over(s.Usage.Total(), l.Tokens):
 		return NoTokens, fmt.Sprintf("reached the token budget (%d of %d used)", s.Usage.Total(), l.Tokens)
 	case over(s.Cost, l.Money):
@@ -270,6 +270,9 @@ func (s *State) Spent() (Reason, string) {
 	}
 	return "", ""
 }
+
+// stepsUsed returns the sentence for people that there are no more steps.
+func (s *State) stepsUsed() string { return fmt.Sprintf("reached max steps (%d)", s.Limits.Steps) }
 
 // TimeUp returns the sentence for people that the time limit is reached.
 func (s *State) TimeUp() string {

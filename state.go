@@ -35,7 +35,7 @@ type State struct {
 	Inbox []Note
 
 	Turn     int           // how many outcomes there are: replies, failures, calls of the flow, ends
-	Steps    int           // replies since the last input: a message of the user, or Resumed
+	Steps    int           // replies and summaries since the last input: a message of the user, or Resumed
 	Moves    int           // replies, and calls of the flow, since the last input
 	Since    int64         // the event of the last input
 	Active   time.Duration // how long the session was running since the last input
@@ -562,10 +562,6 @@ func (s *State) ToolSpec(name string) (ToolSpec, bool) {
 // Kept returns the last result of each tool with [Hints].Keep, by name, as text:
 // a compaction keeps it. Do not change the map.
 func (s *State) Kept() map[string]string { return s.kept }
-
-// Wholes returns the blobs with the text of what compactions replaced, the oldest
-// first. Do not change the slice.
-func (s *State) Wholes() []Ref { return s.wholes }
 
 // Clone returns a copy of s. Applying events to one of the two does not change the
 // other, and the two may be used by different goroutines.

@@ -366,7 +366,7 @@ func encodeDetail(detail any) (data json.RawMessage) {
 // much is missing and how to read it. Its decision is in the event, so that every
 // request has the same bytes.
 func (w *Worker) shorten(ctx context.Context, s *openmanus.State, d *openmanus.CallDone, reading bool) error {
-	fits := s.Config.Window.ResultSize()
+	fits := s.ResultSize()
 	limit, cut := fits.Output, withoutMiddle
 	if reading { // a tool that cuts by itself adds a few lines to a text of this size
 		limit, cut = fits.Text+fits.Text/4, withoutEnd

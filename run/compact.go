@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,12 +45,9 @@ func (w *Worker) elide(ctx context.Context, s *openmanus.State, results []llm.Re
 func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.State, t openmanus.Task, refused error) (openmanus.Body, error) {
 	room := s.Config.Window.RequestBudget()
 	if room == 0 || refused != nil {
-		room = refusedRoom(s)
+		room = refusedRoom(s, refused)
 	}
-	c := s.CutFor(room, room/4)
-	if refused != nil {
-		c = s.CutFor(room, room/8)
-	}
+	c := s.CutFor(room, refused != nil)
 	if c.End == 0 {
 		return nil, nil
 	}
@@ -66,7 +62,11 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 	if reason, why := s.OverBudget(); reason != "" {
 		return openmanus.Stopped{Turn: t.Turn, Re: t.Re, Reason: reason, Error: why}, nil
 	}
-	about := estimateOf(s, cmp.Or(a.Summarizer.Prices, s.Config.Prices))
+	prices := s.Config.Prices
+	if p := a.Summarizer.Prices; p.Input != 0 || p.Output != 0 || p.Free {
+		prices = p
+	}
+	about := estimateOf(s, prices)
 	if stop := w.reserve(ctx, t, about); stop != nil {
 		return stop, nil
 	}
@@ -89,12 +89,12 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 	b.Summary = summary(s, words, s.Said[:c.End], ref, room)
 	if refused != nil {
 		b.Refused = refused.Error()
-		for n := openmanus.SummaryBytes(room); words != "" && !smaller(s, b); n /= 2 {
-			if words = shortened(words, n); n < 100 {
-				words = ""
-			}
-			b.Summary = summary(s, words, s.Said[:c.End], ref, room)
+	}
+	for n := s.SummaryBytes(room); words != "" && !smaller(s, b); n /= 2 {
+		if words = shortened(words, n); n < 100 {
+			words = ""
 		}
+		b.Summary = summary(s, words, s.Said[:c.End], ref, room)
 	}
 	return b, nil
 }
@@ -113,19 +113,12 @@ func smaller(s *openmanus.State, b openmanus.Compacted) bool {
 func (w *Worker) shrink(ctx context.Context, x *Session, t openmanus.Task, refused error) (openmanus.Body, error) {
 	s := x.State
 	results := s.ElidableNow()
-	if room := refusedRoom(s); len(results) == 0 || s.CutFor(room, room/8).Gain > 0 {
+	if room := refusedRoom(s, refused); len(results) == 0 || s.CutFor(room, true).Gain > 0 {
 		if b, err := w.compact(ctx, x.Flow.Agent(), s, t, refused); b != nil || err != nil {
 			return b, err
 		}
 	}
 	return w.elide(ctx, s, results)
-}
-
-// refusedRoom returns how many tokens a request has, at most, where the provider has
-// refused one as too large: what it refused says more of its window than what is known
-// of that.
-func refusedRoom(s *openmanus.State) int {
-	return min(cmp.Or(s.Config.Window.RequestBudget(), s.Size()), s.Size())
 }
 
 // leastText is the fewest bytes of a conversation that a summary is asked of.
@@ -147,7 +140,7 @@ Leave out whatever can be read again. Write nothing but the summary.`
 func summarize(
 	ctx context.Context, a *openmanus.Agent, s *openmanus.State, c openmanus.CutPoint, room int, refused bool,
 ) (r *llm.Reply, h openmanus.Helper, sent llm.Sent, err error) {
-	ask := fmt.Sprintf(askForSummary, openmanus.SummaryBytes(room)/8)
+	ask := fmt.Sprintf(askForSummary, s.SummaryBytes(room)/8)
 	h = a.Summarizer
 	var before []llm.Aside
 	attempts := max(0, s.Limits.Attempts)
@@ -158,8 +151,9 @@ func summarize(
 		}
 		if s.Fits(c.End) {
 			req := summaryRequest(s, c.End, ask)
+			req.Settings.MaxTokens = summaryLimit(s, h, room, s.Size())
 			r, err := llm.Measure(ctx, h.Model, a.Counter, req, nil)
-			if err == nil && r.Message.Text() != "" || err != nil && llm.KindOf(err) != llm.Context {
+			if err == nil && r.Message.Text() != "" || err != nil && !tooLong(err) {
 				return r, h, llm.SentOf(req), err
 			}
 			before = append(r.Aside, llm.Aside{By: r.By, Usage: r.Usage})
@@ -176,10 +170,10 @@ func summarize(
 	for {
 		text := renderWithin(s.Said[:c.End], limit) // at two bytes a token, half of what fits
 		req = &llm.Request{Fixed: 1, Messages: []llm.Message{llm.Say(llm.User, text+"\n\n"+ask)}, Attempts: attempts}
-		req.Settings.MaxTokens = s.ReplyLimit(llm.Count(a.Counter, req.Messages[0]), 0, h.Prices)
+		req.Settings.MaxTokens = summaryLimit(s, h, room, llm.Count(a.Counter, req.Messages[0]))
 		r, err = llm.Measure(ctx, h.Model, a.Counter, req, nil)
 		before = append(before, r.Aside...)
-		if limit = min(limit, len(text)) / 2; err == nil || llm.KindOf(err) != llm.Context || limit < leastText {
+		if limit = min(limit, len(text)) / 2; err == nil || !tooLong(err) || limit < leastText {
 			break
 		}
 		before = append(before, llm.Aside{By: r.By, Usage: r.Usage})
@@ -189,6 +183,16 @@ func summarize(
 		err = &llm.Error{Kind: llm.Protocol, Err: errors.New("the model wrote no summary")}
 	}
 	return r, h, llm.SentOf(req), err
+}
+
+// summaryLimit returns how many tokens the reply with a summary may have, to a request of
+// size tokens: several times what a summary needs, since models think before they write.
+func summaryLimit(s *openmanus.State, h openmanus.Helper, room, size int) int {
+	most := max(2048, s.SummaryBytes(room))
+	if h.Window.Tokens > 0 {
+		most = min(most, h.Window.Tokens-h.Window.RequestBudget())
+	}
+	return s.ReplyLimit(size, most, h.Prices)
 }
 
 // summaryRequest returns a request for a summary of the first n messages. It
@@ -204,19 +208,18 @@ func summaryRequest(s *openmanus.State, n int, ask string) *llm.Request {
 // summary returns the message that replaces what was cut: the words of the model,
 // the last results of tools such as the plan, and how to read the rest.
 func summary(s *openmanus.State, words string, gone []llm.Message, ref openmanus.Ref, room int) string {
-	most := openmanus.SummaryBytes(room)
+	most := s.SummaryBytes(room)
 	var b strings.Builder
 	b.WriteString("<summary>\nWhat was said and done here was left out to make room. This is what it came to.\n\n")
 	b.WriteString(shortened(strings.TrimSpace(words), most))
 	for _, name := range slices.Sorted(maps.Keys(s.Kept())) {
-		fmt.Fprintf(&b, "\n\nThe last word of %s:\n%s", name, s.Kept()[name])
+		fmt.Fprintf(&b, "\n\nThe last word of %s:\n%s", name, shortened(s.Kept()[name], s.KeptBytes(room)))
 	}
 	if seen := places(gone, most/4); len(seen) > 0 {
 		b.WriteString("\n\nFiles and addresses that were used, the latest first:\n" + strings.Join(seen, "\n"))
 	}
 	b.WriteString("\n\nAll that was left out can be read and searched word for word:")
-	refs := append(slices.Clip(s.Wholes()), ref)
-	for _, r := range refs[max(0, len(refs)-8):] { // the text of each names the one before
+	for _, r := range s.Recent(ref) {
 		fmt.Fprintf(&b, "\nread_output {\"ref\":%q,\"pattern\":\"…\"}", openmanus.ShortRef(s.Refs(), r))
 	}
 	b.WriteString("\n</summary>")

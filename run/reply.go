@@ -87,11 +87,11 @@ func (w *Worker) noReply(
 	ctx context.Context, x *Session, t openmanus.Task, f openmanus.ModelFailed, err error,
 ) (openmanus.Body, error) {
 	f.Kind = llm.KindOf(err)
-	if f.Kind == llm.Context {
+	if outgrown(x.State, err) {
 		if b, e := w.shrink(ctx, x, t, err); b != nil || e != nil {
 			return b, e
 		}
-		if x.State.TooLarge {
+		if f.Kind == llm.Context && x.State.TooLarge {
 			err = &llm.Error{Kind: llm.Context, Err: fmt.Errorf("%w; older parts of the conversation have been left out already", err)}
 		}
 	}

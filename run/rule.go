@@ -252,7 +252,7 @@ func (w *Worker) prepareWith(x *Session, c *openmanus.CallState, given string) (
 	}
 	call := openmanus.Call{
 		Call: c.Call, Session: x.ID, Last: x.State.Last(remembered(t, c.Name)...), Children: x.State.Children, Tally: x.State.Tally(), Attempt: c.Attempts,
-		Size: x.State.Config.Window.ResultSize(), Refs: x.State.Refs(), Blobs: journal.SessionBlobs(w.Journal, w.blobs(), x.ID), Live: io.Discard,
+		Size: x.State.ResultSize(), Refs: x.State.Refs(), Blobs: journal.SessionBlobs(w.Journal, w.blobs(), x.ID), Live: io.Discard,
 	}
 	call.Input = input
 	for _, ans := range c.Answers {

@@ -88,23 +88,31 @@ var tooLong = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join([]string{
 		`(maximum|available|the) context (length|size|window)`, // OpenAI, vLLM, OpenRouter, llama.cpp, LM Studio
 		`context (length|window)( is)? exceed`,
-		`context window exceeds`, // MiniMax
-		`maximum prompt length`,  // xAI
-		`prompt (is )?too long`,  // Anthropic, Atlas
-		`exceed context limit`,   // Anthropic: with the reply that was asked for
-		`input is too long`,      // Bedrock
+		`context window exceeds`,                                                // MiniMax
+		`maximum prompt length`,                                                 // xAI
+		`prompt (is )?too long`,                                                 // Anthropic, Atlas
+		`exceed context limit`,                                                  // Anthropic: with the reply that was asked for
+		`exceed(ed|s)? (this |the )?(model('s)? )?context (window|size|length)`, // Cloudflare, llama-cpp-python
+		`context size (has been |was )?exceeded`,                                // llama.cpp, with HTTP 500
+		`tokens to keep from the initial prompt|keep the first \d+ tokens`,      // LM Studio
+		`longer than the (model's |maximum )+(context|model) length`,            // SGLang, Together, vLLM
+		`input is too long`,                                                     // Bedrock
 
-		`exceeded model token limit`,                       // Moonshot
-		`reduce the length of the (messages|prompt)`,       // Groq, Cerebras
-		`too large for model with .* context`,              // Mistral
-		`request too large for .* tokens per min`,          // OpenAI: longer than a minute's allowance
-		`(input|prompt) (length|is|token count).* exceeds`, // GLM, Poolside, SGLang
-		`range of input length should be`,                  // DashScope
-		`(prompt|input) exceeds max(imum)? length`,         // GLM
-		`trying to keep the first \d+ tokens when`,         // LM Studio
-		`context size.{0,20} exceed`,                       // llama.cpp
-		"`inputs`.{0,40} must (be <=|have less than)",      // TGI
-		`decoder prompt \(length \d+\) is longer`,          // vLLM
+		`exceeded model token limit`,                        // Moonshot
+		`reduce the length of the (messages|prompt)`,        // Groq, Cerebras
+		`too large for model with .* context`,               // Mistral
+		`request too large for .* tokens per min`,           // OpenAI: longer than a minute's allowance
+		`(input|prompt) (length|is|token count).* exceeds`,  // GLM, Poolside, SGLang
+		`range of input length should be`,                   // DashScope
+		`(prompt|input) exceeds max(imum)? length`,          // GLM
+		`trying to keep the first \d+ tokens when`,          // LM Studio
+		`context size.{0,20} exceed`,                        // llama.cpp
+		"`inputs`.{0,40} must (be <=|have less than)",       // TGI
+		`decoder prompt \(length \d+\) is longer`,           // vLLM
+		`inputs.? tokens \+ .?max_new_tokens`,               // TGI
+		`maximum supported sequence length`,                 // SambaNova
+		`prompt length .*(exceed|longer|larger)`,            // TensorRT-LLM
+		`too many tokens.*(prompt|input).*(exceed|at most)`, // Cohere
 	}, "|"))
 })
 
@@ -171,7 +179,7 @@ var noCredit = sync.OnceValue(func() *regexp.Regexp {
 
 // explain decodes the forms in which servers report errors.
 func explain(body []byte) said {
-	var text string
+	var text, sizes string
 	var codes []string
 	var look func(raw json.RawMessage, depth int)
 	look = func(raw json.RawMessage, depth int) {
@@ -197,6 +205,11 @@ func explain(body []byte) said {
 					text = cmp.Or(text, upstream.Raw)
 				}
 			}
+			for _, key := range []string{"n_prompt_tokens", "n_ctx"} { // llama.cpp
+				if n := string(object[key]); n != "" && len(n) < 12 {
+					sizes += " " + key + " " + n
+				}
+			}
 			for _, key := range []string{"error", "message", "msg", "detail", "error_message"} {
 				look(object[key], depth+1)
 			}
@@ -207,7 +220,11 @@ func explain(body []byte) said {
 	} else {
 		text = page().ReplaceAllString(string(body), " ")
 	}
-	return said{OneLine(text, 500), strings.Join(codes, " ")}
+	text = OneLine(text, 500)
+	if sizes != "" {
+		text += " (" + sizes[1:] + ")"
+	}
+	return said{text, strings.Join(codes, " ")}
 }
 
 // page matches the parts of a web page that are no words.
