@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -217,11 +218,12 @@ func (e Env) serverSecrets(servers []config.MCPServer, secrets map[string]string
 	}
 }
 
-// deferTools has the requests of an agent leave out its rare tools, and returns
-// them for [mcp.Client.Tools]. Tools that the agent does not have are passed over.
+// deferTools has the requests of an agent leave out its rare tools, and more of them where
+// its window is small, and returns them for [mcp.Client.Tools]. Tools that the agent does
+// not have are passed over.
 func deferTools(agent *openmanus.Agent, rare []agents.Rare) []mcp.Deferred {
 	var list []mcp.Deferred
-	for _, r := range rare {
+	for _, r := range slices.Concat(rare, spare(agent, rare)) {
 		if t := agent.Tool(r.Tool); t != nil {
 			agent.Deferred = append(agent.Deferred, r.Tool)
 			list = append(list, mcp.Deferred{Spec: t.Spec(), For: r.For})
@@ -238,7 +240,11 @@ func (h *Host) addServerTools(agent *openmanus.Agent, rare []agents.Rare) error 
 	if err != nil {
 		return err
 	}
-	ts := c.Tools(deferTools(agent, rare)...)
+	deferred := deferTools(agent, rare)
+	if n := len(deferred) - len(rare); n > 0 && agent.Window.Tokens > 0 {
+		h.warnf("%s has a window of %d tokens: %d more tools of %s are offered on demand alone", agent.Spec.Model, agent.Window.Tokens, n, agent.Name)
+	}
+	ts := c.Tools(deferred...)
 	if agent.Name == "mcp" && len(ts) == 0 {
 		return mistake(errors.New("the agent mcp works with the tools of MCP servers, and none can be used: openmanus mcp add NAME -- COMMAND, or openmanus mcp list"))
 	}

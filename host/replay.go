@@ -121,7 +121,7 @@ func (h *Host) today(ctx context.Context, s *openmanus.State) (*openmanus.Agent,
 	if err != nil {
 		return nil, mistake(err)
 	}
-	agent.Settings = m.Settings
+	agent.Settings, agent.Window, agent.Counter, agent.Spec = m.Settings, s.Config.Window, tokens.For(m.Provider.Name, m.Name), spec
 	if err := addClient(agent, spec.Client); err != nil {
 		return nil, err
 	}
