@@ -89,10 +89,20 @@ type Prices struct {
 	Cached     Money `json:"cached,omitempty"`      // read from the provider's cache; 0: as Input
 	CacheWrite Money `json:"cache_write,omitempty"` // written to it; 0: as Input
 	Free       bool  `json:"free,omitempty"`        // the model is known to cost nothing
+
+	// The prices of all tokens of a request that has more than Above tokens, the fewest first.
+	Tiers []Prices `json:"tiers,omitempty"`
+	Above int      `json:"above,omitempty"` // in Tiers
 }
 
-// Cost returns the price of u.
+// Cost returns the price of u, what one request used.
 func (p Prices) Cost(u llm.Usage) Money {
+	for _, t := range slices.Backward(p.Tiers) {
+		if u.Input > t.Above {
+			p = t
+			break
+		}
+	}
 	cached, written := cmp.Or(p.Cached, p.Input), cmp.Or(p.CacheWrite, p.Input)
 	return Money(u.Input-u.Cached-u.CacheWrite)*p.Input + Money(u.Cached)*cached + Money(u.CacheWrite)*written + Money(u.Output)*p.Output
 }

@@ -139,6 +139,9 @@ type Info struct {
 	Reasoning       *bool
 	Refuses         string // the settings that it refuses, separated by spaces: temperature, effort
 	Pattern         string // the pattern of the line in the catalogue
+	Day             string // on which its figures were compared; "": it has none
+
+	Tiers []openmanus.Prices // what long requests cost: see [openmanus.Prices]
 }
 
 // Python is [tools.python].

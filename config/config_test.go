@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -198,12 +199,12 @@ func TestCatalogue(t *testing.T) {
 	if i.Window != 5 || i.Output != 8 || *i.Vision != no || *i.Tools != yes || i.Reasoning != nil {
 		t.Errorf("%+v", i)
 	}
-	if want := (openmanus.Prices{Input: 1250, Output: 2}); m.Prices() != want {
+	if want := (openmanus.Prices{Input: 1250, Output: 2}); !reflect.DeepEqual(m.Prices(), want) {
 		t.Errorf("prices %v, want %v", m.Prices(), want)
 	}
 	all := Info{Window: 1, Output: 2, PriceIn: 3, PriceOut: 4, PriceCached: 5, PriceCacheWrite: 6, Vision: &yes, Tools: &no, Reasoning: &yes}
 	cfg.Catalogue = func(*provider.Provider, string) (Info, bool) { return all, true }
-	if m, err := cfg.Model("openai/other"); err != nil || m.Info != all {
+	if m, err := cfg.Model("openai/other"); err != nil || !reflect.DeepEqual(m.Info, all) {
 		t.Errorf("%+v, %v; want what the catalogue knows: %+v", m.Info, err, all)
 	}
 }

@@ -102,7 +102,7 @@ func (c *Config) Window(m Model) openmanus.Window {
 
 // Prices returns what m costs; zero where it is not known.
 func (m Model) Prices() openmanus.Prices {
-	return openmanus.Prices{Input: m.Info.PriceIn, Output: m.Info.PriceOut, Cached: m.Info.PriceCached,
+	return openmanus.Prices{Input: m.Info.PriceIn, Output: m.Info.PriceOut, Cached: m.Info.PriceCached, Tiers: m.Info.Tiers,
 		CacheWrite: m.Info.PriceCacheWrite, Free: m.Info.PriceIn == 0 && m.Info.PriceOut == 0 && (m.Info.Free || m.Provider.Script)}
 }
 
@@ -390,7 +390,14 @@ func (c *Config) info(m Model) Info {
 		i = *own
 	}
 	if c.Catalogue != nil {
-		known, _ = c.Catalogue(m.Provider, m.Name)
+		at := m.Provider
+		if s := c.providers.ServiceAt(m.BaseURL); s != nil && at.Compatible {
+			at = s
+		}
+		known, _ = c.Catalogue(at, m.Name)
+	}
+	if i.PriceIn != 0 || i.PriceOut != 0 || i.Free {
+		known.Tiers = nil // what a person says holds for all requests
 	}
 	if w := m.Provider.Window; w > 0 && m.API == "" && (known.Window == 0 || known.Window > w) {
 		known.Window = w
@@ -401,7 +408,7 @@ func (c *Config) info(m Model) Info {
 		PriceCacheWrite: or(i.PriceCacheWrite, known.PriceCacheWrite),
 		Free:            i.Free || known.Free,
 		Vision:          or(i.Vision, known.Vision), Tools: or(i.Tools, known.Tools), Reasoning: or(i.Reasoning, known.Reasoning),
-		Refuses: or(i.Refuses, known.Refuses), Pattern: known.Pattern,
+		Refuses: or(i.Refuses, known.Refuses), Pattern: known.Pattern, Day: known.Day, Tiers: known.Tiers,
 	}
 }
 
@@ -424,7 +431,11 @@ func (c *Config) InfoAt(m Model, key string) Source {
 		"price_cached": i.PriceCached != 0, "price_cache_write": i.PriceCacheWrite != 0,
 		"vision": i.Vision != nil, "tools": i.Tools != nil, "reasoning": i.Reasoning != nil, "refuses": i.Refuses != "",
 	}[key] {
-		return Source{From: Catalogued, Name: i.Pattern}
+		name := i.Pattern
+		if i.Day != "" {
+			name += " of " + i.Day
+		}
+		return Source{From: Catalogued, Name: name}
 	}
 	return Source{}
 }

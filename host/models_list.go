@@ -84,10 +84,15 @@ func catalogued(p *provider.Provider, name string) (config.Info, bool) {
 // InfoOf returns an entry of the catalogue in the form of the configuration, so that both
 // print alike.
 func InfoOf(m catalogue.Model) config.Info {
+	var tiers []openmanus.Prices
+	for _, t := range m.Tiers {
+		tiers = append(tiers, openmanus.Prices{Above: t.Above, Input: openmanus.Money(t.PriceIn), Output: openmanus.Money(t.PriceOut),
+			Cached: openmanus.Money(t.PriceCached), CacheWrite: openmanus.Money(t.PriceCacheWrite)})
+	}
 	return config.Info{
 		Window: m.Window, Output: m.Output,
 		PriceIn: openmanus.Money(m.PriceIn), PriceOut: openmanus.Money(m.PriceOut),
 		PriceCached: openmanus.Money(m.PriceCached), PriceCacheWrite: openmanus.Money(m.PriceCacheWrite),
-		Vision: &m.Vision, Tools: &m.Tools, Reasoning: &m.Reasoning, Refuses: m.Refuses, Pattern: m.Pattern,
+		Vision: &m.Vision, Tools: &m.Tools, Reasoning: &m.Reasoning, Refuses: m.Refuses, Pattern: m.Pattern, Day: m.Day, Tiers: tiers,
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
@@ -29,6 +30,19 @@ type knownModel struct {
 	Tools           bool    `json:"tools"`
 	Reasoning       bool    `json:"reasoning"`
 	Refuses         string  `json:"refuses,omitempty"`
+
+	Tiers []knownTier `json:"tiers,omitempty"` // what long requests cost
+	Day   string      `json:"day,omitempty"`   // when the figures were compared
+	By    string      `json:"by,omitempty"`    // the tables that agree on them
+}
+
+// A knownTier is what all tokens of a request cost that has more than Above tokens.
+type knownTier struct {
+	Above           int     `json:"above"`
+	PriceIn         float64 `json:"price_in"`
+	PriceOut        float64 `json:"price_out"`
+	PriceCached     float64 `json:"price_cached,omitempty"`
+	PriceCacheWrite float64 `json:"price_cache_write,omitempty"`
 }
 
 // Run implements the command.
@@ -46,7 +60,7 @@ func (c *modelsKnownCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		lines = []catalogue.Model{m}
 	}
 	infos := []knownModel{}
-	tb := &table{head: []string{"NAME", "WINDOW", "OUTPUT", "IN", "OUT", "CACHED", "WRITE", "CAN"}}
+	tb := &table{head: []string{"NAME", "WINDOW", "OUTPUT", "IN", "OUT", "CACHED", "WRITE", "CAN", "OF", "FROM"}}
 	usd := func(m int64) string {
 		if m == 0 {
 			return "?"
@@ -54,16 +68,27 @@ func (c *modelsKnownCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		return fmt.Sprintf("$%g", perMillion(openmanus.Money(m)))
 	}
 	for _, m := range lines {
+		var tiers []knownTier
+		in, out := usd(m.PriceIn), usd(m.PriceOut)
+		for _, tier := range m.Tiers {
+			per := func(m int64) float64 { return perMillion(openmanus.Money(m)) }
+			tiers = append(tiers, knownTier{tier.Above, per(tier.PriceIn), per(tier.PriceOut), per(tier.PriceCached), per(tier.PriceCacheWrite)})
+			in += fmt.Sprintf(", above %s %s", short(tier.Above), usd(tier.PriceIn))
+			out += fmt.Sprintf(", above %s %s", short(tier.Above), usd(tier.PriceOut))
+		}
 		infos = append(infos, knownModel{m.Pattern, m.Window, m.Output, perMillion(openmanus.Money(m.PriceIn)), perMillion(openmanus.Money(m.PriceOut)),
-			perMillion(openmanus.Money(m.PriceCached)), perMillion(openmanus.Money(m.PriceCacheWrite)), m.Vision, m.Tools, m.Reasoning, m.Refuses})
+			perMillion(openmanus.Money(m.PriceCached)), perMillion(openmanus.Money(m.PriceCacheWrite)), m.Vision, m.Tools, m.Reasoning, m.Refuses, tiers, m.Day, m.By})
 		i := host.InfoOf(m)
-		in := modelInfo{Window: m.Window, Vision: i.Vision, Tools: i.Tools, Reasoning: i.Reasoning}
+		can := modelInfo{Window: m.Window, Vision: i.Vision, Tools: i.Tools, Reasoning: i.Reasoning}
 		output := modelInfo{Window: m.Output}
-		tb.add(m.Pattern, in.window(), output.window(), usd(m.PriceIn), usd(m.PriceOut), usd(m.PriceCached), usd(m.PriceCacheWrite), in.can())
+		tb.add(m.Pattern, can.window(), output.window(), in, out, usd(m.PriceCached), usd(m.PriceCacheWrite), can.can(), m.Day, m.By)
 	}
 	if err := c.print(t, g, infos, tb, ""); err != nil || c.JSON {
 		return err
 	}
-	fmt.Fprintln(t.err, "Prices are for a million tokens and may be out of date; [models] in the configuration overrides them.")
+	fmt.Fprintln(t.err, "Prices are for a million tokens, as public tables had them on the day that is named; [models] in the configuration overrides them.")
+	if old := catalogue.Old(time.Now()); len(old) > 0 {
+		fmt.Fprintf(t.err, "! the figures of %d models are older than 90 days: openmanus update\n", len(old))
+	}
 	return nil
 }

@@ -1,7 +1,8 @@
 // Package catalogue is what is known of the models there are: how much they
-// read and write, what they cost, what they can. It is data, in models.txt,
-// and the names in it are patterns, so that next month's model of a family is
-// known for what it will be, more or less.
+// read and write, what they cost, what they can. It is data, in models.txt, which
+// scripts/catalogue makes from public tables: the models that are known by name, and then
+// families, whose names are patterns, so that next month's model of a family is
+// known for what it will be, more or less. A family has no price.
 package catalogue
 
 import (
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/openmanus-go/openmanus/llm/provider"
 )
@@ -19,7 +21,8 @@ import (
 // A Model is what is known of the models whose names fit Pattern. Numbers
 // that are zero are not known.
 type Model struct {
-	Pattern string // PROVIDER/NAME, as in [path.Match]; the provider may be *
+	Pattern string // PROVIDER/NAME; of a family as in [path.Match], and its provider may be *
+	Family  bool
 
 	Window int // tokens that fit into a request and its reply
 	Output int // tokens of one reply, at most
@@ -29,6 +32,8 @@ type Model struct {
 	// written to it. If one of the last two is not known, it equals the first.
 	PriceIn, PriceOut, PriceCached, PriceCacheWrite int64
 
+	Tiers []Tier // prices of long requests, the shortest first
+
 	Vision    bool // sees images
 	Tools     bool // calls tools
 	Reasoning bool // thinks before it speaks
@@ -36,6 +41,15 @@ type Model struct {
 	// Refuses names the settings that it does not take, separated by spaces:
 	// temperature, effort.
 	Refuses string
+
+	Day string // when the figures were compared, as in 2006-01-02; "": there are none
+	By  string // the tables that agree on them, or "family": the window is that of most models of the family
+}
+
+// A Tier is what all tokens of a request cost that has more than Above tokens.
+type Tier struct {
+	Above                                           int
+	PriceIn, PriceOut, PriceCached, PriceCacheWrite int64
 }
 
 //go:embed models.txt
@@ -52,28 +66,80 @@ var all = sync.OnceValue(func() []Model {
 // All returns what is known, in the order in which it is looked at.
 func All() []Model { return append([]Model(nil), all()...) }
 
-// Find returns what is known of a provider's model. It has no price for models
-// served by a third party, and no window for those of a provider that loads
-// models with a window of its own: see [provider.Provider].Window.
+// Old returns the models whose figures are older than 90 days at the time now. Prices
+// change: scripts/catalogue makes the table anew.
+func Old(now time.Time) (old []Model) {
+	for _, m := range all() {
+		if day, err := time.Parse(time.DateOnly, m.Day); m.Day != "" && (err != nil || now.Sub(day) > 90*24*time.Hour) {
+			old = append(old, m)
+		}
+	}
+	return old
+}
+
+// Find returns what is known of a provider's model, which may be known by name, as
+// one of a family, or as both. A model that a provider serves of another maker is known by
+// its name at that provider, or else for what it is at its maker; where that is unknown,
+// too, it has no price. It has no window at a provider that loads models with a window of
+// its own: see [provider.Provider].Window.
 func Find(p *provider.Provider, name string) (Model, bool) {
-	maker, name := p.Name, strings.ToLower(name)
+	own, maker, name := p.Name, p.Name, strings.ToLower(name)
+	known := named(own, name)
 	if p.Maker != nil {
 		maker, name = p.Maker(name)
 	}
-	for _, m := range all() {
-		by, pattern, _ := strings.Cut(m.Pattern, "/")
-		if by != maker && by != "*" {
-			continue
-		}
-		if ok, _ := path.Match(pattern, name); !ok { // parse has looked at the pattern
-			continue
-		}
-		if p.Window != 0 {
-			m.Window, m.Output = 0, 0
-		}
-		return m, true
+	if known == nil {
+		known = named(maker, name)
 	}
-	return Model{}, false
+	if known == nil {
+		known = named("*", name)
+	}
+	family := familyOf(own, maker, name)
+	if known == nil && family == nil {
+		return Model{}, false
+	}
+	m := Model{}
+	switch {
+	case known == nil:
+		m = *family
+	case family == nil:
+		m = *known
+	default:
+		m = *known
+		if m.Window == 0 {
+			m.Window = family.Window
+		}
+	}
+	if p.Window != 0 {
+		m.Window, m.Output = 0, 0
+	}
+	return m, true
+}
+
+// named returns the line of a model that is known by name; nil if there is none.
+func named(by, name string) *Model {
+	all := all()
+	for i := range all {
+		if !all[i].Family && all[i].Pattern == by+"/"+name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// familyOf returns the first family that a name fits; nil if there is none.
+func familyOf(own, maker, name string) *Model {
+	all := all()
+	for i := range all {
+		by, pattern, _ := strings.Cut(all[i].Pattern, "/")
+		if !all[i].Family || by != own && by != maker && by != "*" {
+			continue
+		}
+		if ok, _ := path.Match(pattern, name); ok { // parse has looked at the pattern
+			return &all[i]
+		}
+	}
+	return nil
 }
 
 // parse reads the table.
@@ -100,7 +166,8 @@ func row(f []string) (m Model, err error) {
 		return m, fmt.Errorf("%d columns of at least 7", len(f))
 	}
 	m.Pattern = f[0]
-	if _, err := path.Match(m.Pattern, ""); err != nil || strings.Count(m.Pattern, "/") != 1 {
+	m.Family = strings.ContainsAny(strings.TrimPrefix(m.Pattern, "*"), "*?[")
+	if _, err := path.Match(m.Pattern, ""); err != nil || !strings.Contains(m.Pattern, "/") || m.Family && strings.Count(m.Pattern, "/") != 1 {
 		return m, fmt.Errorf("%q is no PROVIDER/NAME", m.Pattern)
 	}
 	for i, to := range []*int{&m.Window, &m.Output} {
@@ -108,26 +175,61 @@ func row(f []string) (m Model, err error) {
 			return m, err
 		}
 	}
-	for i, to := range []*int64{&m.PriceIn, &m.PriceOut, &m.PriceCached, &m.PriceCacheWrite} {
-		if *to, err = price(f[3+i]); err != nil {
+	if err = prices(f[3:7], &m.PriceIn, &m.PriceOut, &m.PriceCached, &m.PriceCacheWrite); err != nil {
+		return m, err
+	}
+	for _, word := range f[7:] {
+		if err = m.word(word); err != nil {
 			return m, err
 		}
 	}
-	for _, word := range f[7:] {
-		switch refused, no := strings.CutPrefix(word, "-"); {
-		case no:
-			m.Refuses = strings.TrimSpace(m.Refuses + " " + refused)
-		case word == "vision":
-			m.Vision = true
-		case word == "tools":
-			m.Tools = true
-		case word == "reasoning":
-			m.Reasoning = true
-		default:
-			return m, fmt.Errorf("%q is nothing that a model can", word)
+	return m, nil
+}
+
+// word parses what stands after the columns: an ability, a setting that is refused, a
+// tier, or where the line is from.
+func (m *Model) word(word string) (err error) {
+	if refused, no := strings.CutPrefix(word, "-"); no {
+		m.Refuses = strings.TrimSpace(m.Refuses + " " + refused)
+		return nil
+	}
+	if tier, is := strings.CutPrefix(word, ">"); is {
+		above, four, _ := strings.Cut(tier, ":")
+		var t Tier
+		if t.Above, err = strconv.Atoi(above); err == nil {
+			err = prices(strings.Split(four, "/"), &t.PriceIn, &t.PriceOut, &t.PriceCached, &t.PriceCacheWrite)
+		}
+		m.Tiers = append(m.Tiers, t)
+		return err
+	}
+	switch name, value, _ := strings.Cut(word, "="); name {
+	case "vision":
+		m.Vision = true
+	case "tools":
+		m.Tools = true
+	case "reasoning":
+		m.Reasoning = true
+	case "on":
+		m.Day = value
+	case "by":
+		m.By = value
+	default:
+		return fmt.Errorf("%q is nothing that a model can", word)
+	}
+	return nil
+}
+
+// prices parses prices into the numbers of a line or of a tier.
+func prices(columns []string, to ...*int64) (err error) {
+	if len(columns) != len(to) {
+		return fmt.Errorf("%d prices in place of %d", len(columns), len(to))
+	}
+	for i := range to {
+		if *to[i], err = price(columns[i]); err != nil {
+			return err
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // tokens parses a number of tokens, such as 8192 or 200k; "-" is 0.
