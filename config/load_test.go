@@ -228,7 +228,8 @@ func model(m Model, err error) string {
 		fmt.Fprintln(&b)
 	}
 	if m.Info.Window != 0 || m.Info.PriceIn != 0 {
-		fmt.Fprintf(&b, "window %d, output %d, prices %v\n", m.Info.Window, m.Info.Output, m.Prices())
+		p := m.Prices()
+		fmt.Fprintf(&b, "window %d, output %d, prices {%v %v %v %v %v}\n", m.Info.Window, m.Info.Output, p.Input, p.Output, p.Cached, p.CacheWrite, p.Free)
 	}
 	for _, n := range m.Notes {
 		fmt.Fprintln(&b, "note:", n)
