@@ -51,6 +51,11 @@ type Config struct {
 	// in the configuration comes before it, value by value.
 	Catalogue func(p *provider.Provider, name string) (Info, bool)
 
+	// Learned, if it is not nil, returns the facts that the endpoint of a model has told.
+	// Those of a refusal come before the configuration, all others between that and
+	// the catalogue.
+	Learned func(m Model) []Fact
+
 	providers provider.List      // [Sources].Providers
 	env       Lookup             // [Sources].Env
 	dir       string             // where relative paths of flags and variables begin

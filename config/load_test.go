@@ -171,7 +171,7 @@ func look(name string, cfg *Config, warnings []Warning, err error) (string, bool
 		m, _ := cfg.Model(arg)
 		return fmt.Sprintf("%+v\n", cfg.Limits(m)), true
 	case verb == "choose":
-		return model(cfg.Choose(func(base string) ([]string, error) {
+		return model(cfg.Choose(func(base string, _ Secret) ([]string, error) {
 			if arg == "" {
 				return nil, fmt.Errorf("nobody is there")
 			}

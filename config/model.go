@@ -86,6 +86,9 @@ func (m Model) hint(k llm.Kind) string {
 		hint = "no key is set for " + m.Address()
 	case k == llm.NoModel:
 		hint = "openmanus models shows where the name comes from"
+		if m.BaseAt.From != "" {
+			hint += ", and the address is from " + m.BaseAt.String()
+		}
 	case k == llm.Network, k == llm.Timeout:
 		hint = "the address is from " + m.BaseAt.String()
 	default:
@@ -173,12 +176,15 @@ func (c *Config) Unkeyed(name, baseURL string) (Model, error) {
 	return Model{Provider: p, Name: model, BaseURL: baseURL}, nil
 }
 
-// Choose returns Model(""), or, where nothing is configured, the first model of
-// the provider on this machine. The function list returns the names of the
-// models at a base URL; it should not take long.
-func (c *Config) Choose(list func(baseURL string) ([]string, error)) (Model, error) {
+// Choose returns Model(""), or, where an endpoint is named and no model, the only one that
+// it has, or, where nothing is configured, the first model of the provider on this machine.
+// The function list returns the names of the models at a base URL; it should not take long.
+func (c *Config) Choose(list func(baseURL string, key Secret) ([]string, error)) (Model, error) {
 	c = c.withModels()
 	m, err := c.Model("")
+	if at, ok := c.Nameless(); ok && errors.Is(err, ErrNoModel) {
+		return c.only(at, err, list)
+	}
 	p := c.providers.Local()
 	if !errors.Is(err, ErrNoModel) || p == nil {
 		return m, err
@@ -187,7 +193,7 @@ func (c *Config) Choose(list func(baseURL string) ([]string, error)) (Model, err
 	if err != nil {
 		return Model{}, err
 	}
-	names, err := list(at.Base.Text)
+	names, err := list(at.Base.Text, "")
 	title := strings.ToUpper(p.Name[:1]) + p.Name[1:]
 	switch {
 	case err != nil:
@@ -198,6 +204,44 @@ func (c *Config) Choose(list func(baseURL string) ([]string, error)) (Model, err
 	m, err = c.Model(p.ModelName(names[0]))
 	m.Unnamed = true
 	m.Notes = append(m.Notes, "nothing names a model: the first one of "+title+" at "+at.Base.Text+" is used")
+	return m, err
+}
+
+// Nameless returns the endpoint that the configuration names without a model, as a Model
+// without a name; ok is false if there is none.
+func (c *Config) Nameless() (m Model, ok bool) {
+	s := c.endpoint("")
+	if s.model.Text != "" || s.base.Text == "" {
+		return Model{}, false
+	}
+	s.model.Text = "NAME"
+	m, err := c.model(s)
+	m.Name = ""
+	return m, err == nil && m.Provider.Lists
+}
+
+// only returns the only model of an endpoint. If it has none, or several, the error says
+// so, and what to do.
+func (c *Config) only(at Model, none error, list func(baseURL string, key Secret) ([]string, error)) (Model, error) {
+	const most = 12
+	names, err := list(at.BaseURL, at.Key)
+	switch {
+	case err != nil:
+		return Model{}, fmt.Errorf("%w; it does not say which it has: %w", none, err)
+	case len(names) == 0:
+		return Model{}, fmt.Errorf("%w; it has none", none)
+	case len(names) > 1:
+		more := ""
+		if n := len(names) - most; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		return Model{}, fmt.Errorf("%w; it has %s%s (openmanus setup asks which)", none, strings.Join(names[:min(most, len(names))], ", "), more)
+	}
+	s := c.endpoint("")
+	s.model.Text = at.Provider.ModelName(names[0])
+	m, err := c.model(s)
+	m.Unnamed = true
+	m.Notes = append(m.Notes, "nothing names a model: "+names[0]+" is used, the only one at "+at.Address())
 	return m, err
 }
 
@@ -230,6 +274,14 @@ func (c *Config) model(s endpoint) (Model, error) {
 	return m, nil
 }
 
+// A noName is the error of an endpoint that is named without a model.
+type noName struct{ text string }
+
+func (e *noName) Error() string { return e.text }
+
+// Unwrap returns [ErrNoModel].
+func (e *noName) Unwrap() error { return ErrNoModel }
+
 // unnamed deals with a section that names no model.
 func (c *Config) unnamed(s *endpoint, m *Model) error {
 	p, _ := c.serves("", s.APIType, s.base.Text)
@@ -251,7 +303,7 @@ func (c *Config) unnamed(s *endpoint, m *Model) error {
 		if found != "" {
 			found = " (" + found + ")"
 		}
-		return fmt.Errorf("%s: an endpoint is named, %s, but no model: set [llm] model, OPENMANUS_MODEL or --model%s", s.base.At, masked(s.base.Text), found)
+		return &noName{fmt.Sprintf("%s: an endpoint is named, %s, but no model: set [llm] model, OPENMANUS_MODEL or --model%s", s.base.At, masked(s.base.Text), found)}
 	}
 	return fmt.Errorf("a provider is named, %s, but no model: set [llm] model, OPENMANUS_MODEL or --model", p.Name)
 }
@@ -402,13 +454,20 @@ func (c *Config) info(m Model) Info {
 	if w := m.Provider.Window; w > 0 && m.API == "" && (known.Window == 0 || known.Window > w) {
 		known.Window = w
 	}
+	refusals, said := c.learned(m)
+	last := info(said)
+	if last.Window != 0 {
+		known.Window, known.Output = last.Window, 0 // of a model of that name elsewhere
+	}
+	first := info(refusals)
 	return Info{
-		Window: or(i.Window, known.Window), Output: or(i.Output, known.Output),
+		Window: or(first.Window, or(i.Window, known.Window)), Output: or(i.Output, or(last.Output, known.Output)),
 		PriceIn: or(i.PriceIn, known.PriceIn), PriceOut: or(i.PriceOut, known.PriceOut), PriceCached: or(i.PriceCached, known.PriceCached),
 		PriceCacheWrite: or(i.PriceCacheWrite, known.PriceCacheWrite),
 		Free:            i.Free || known.Free,
-		Vision:          or(i.Vision, known.Vision), Tools: or(i.Tools, known.Tools), Reasoning: or(i.Reasoning, known.Reasoning),
-		Refuses: or(i.Refuses, known.Refuses), Pattern: known.Pattern, Day: known.Day, Tiers: known.Tiers,
+		Vision:          or(first.Vision, or(i.Vision, or(last.Vision, known.Vision))), Tools: or(first.Tools, or(i.Tools, or(last.Tools, known.Tools))),
+		Reasoning: or(i.Reasoning, or(last.Reasoning, known.Reasoning)),
+		Refuses:   or(i.Refuses, known.Refuses), Pattern: known.Pattern, Day: known.Day, Tiers: known.Tiers,
 	}
 }
 
@@ -423,8 +482,15 @@ func (m Model) modelKey() string {
 // InfoAt returns where a value of m.Info comes from: the key is as in [models],
 // such as "window". It is the zero Source if the value is not known.
 func (c *Config) InfoAt(m Model, key string) Source {
+	refusals, said := c.learned(m)
+	if at, ok := factAt(refusals, key); ok {
+		return at
+	}
 	if name := "models." + quotedName(m.modelKey()) + "." + key; c.Set(name) {
 		return c.Origin(name)
+	}
+	if at, ok := factAt(said, key); ok {
+		return at
 	}
 	if i := m.Info; i.Pattern != "" && map[string]bool{
 		"window": i.Window != 0, "output": i.Output != 0, "price_in": i.PriceIn != 0, "price_out": i.PriceOut != 0,

@@ -178,6 +178,9 @@ func fewer[T int | openmanus.Money | time.Duration](v, limit any) bool {
 
 // parseText accepts one line of text.
 func parseText(s string) (any, error) {
+	if name := variableLike.FindStringSubmatch(s); name != nil {
+		return nil, fmt.Errorf("the key is written as %s, which nothing puts a value in place of: write api_key_env = %q", s, name[1])
+	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, errors.New("allowed: one line without control characters")
 	}
@@ -186,6 +189,9 @@ func parseText(s string) (any, error) {
 
 // parseLines accepts lines of text.
 func parseLines(s string) (any, error) {
+	if name := variableLike.FindStringSubmatch(s); name != nil {
+		return nil, fmt.Errorf("the key is written as %s, which nothing puts a value in place of: write api_key_env = %q", s, name[1])
+	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }) {
 		return nil, errors.New("allowed: text without control characters")
 	}
@@ -205,11 +211,17 @@ func parseOrigin(s string) (any, error) {
 // parseKey accepts the characters that a key may have in a header.
 func parseKey(s string) (any, error) {
 	s = strings.TrimSpace(s)
+	if name := variableLike.FindStringSubmatch(s); name != nil {
+		return nil, fmt.Errorf("the key is written as %s, which nothing puts a value in place of: write api_key_env = %q", s, name[1])
+	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, errors.New("a key is made of printable ASCII characters without spaces, and this is not")
 	}
 	return s, nil
 }
+
+// variableLike matches a key that is a variable's name in the notation of shells.
+var variableLike = regexp.MustCompile(`^\$\{?(?:env:)?(\w+)\}?$`)
 
 // dummy matches the placeholders that examples have in place of a key.
 var dummy = regexp.MustCompile(`(?i)^<?your\b|^<?your_|api[ _-]key>?$`)

@@ -127,6 +127,7 @@ func (e Env) Load(src config.Sources) (*config.Config, error) {
 		return nil, mistake(err)
 	}
 	cfg.Catalogue = catalogued
+	cfg.Learned = (&endpointBook{dir: cfg.DataDir}).facts
 	if _, err := e.Gate(cfg, gate.Options{}); err != nil {
 		return nil, err
 	}

@@ -98,6 +98,8 @@ type Host struct {
 	limiters      sync.Map     // limiterName → *llm.Limiter
 	seen          sync.Map     // limiterName and model → *llm.Seen
 	wrongEndpoint atomic.Bool
+	book          endpointBook
+	toolless      sync.Map // limiterName and model → *atomic.Bool: its endpoint leaves tools out
 
 	servers serverClients // of MCP
 	hooks   hookBook
@@ -136,6 +138,7 @@ func New(o Options) (*Host, error) {
 		flows:   make(map[string]openmanus.Flow),
 		holders: make(map[string]map[string]bool), chosen: make(map[[2]string]config.Model),
 	}
+	h.book.dir = o.Config.DataDir
 	h.installer = install.New(func() bool { return h.AskToInstall })
 	h.installer.NotIn = agentDirs(h.Config, h.Dir)
 	h.follower.h, h.reader = h, snapshot.NewReader(o.Store)
@@ -223,7 +226,19 @@ func (h *Host) AllKinds() []agents.Kind {
 // and an Ollama runs on this machine, it is asked for its models, for at most a
 // second. Remarks about the choice go to Warn.
 func (h *Host) Choose(ctx context.Context) (string, config.Model, error) {
-	m, err := h.Config.Choose(func(base string) ([]string, error) { return served(ctx, base) })
+	choose := func() (config.Model, error) {
+		return h.Config.Choose(func(base string, key config.Secret) ([]string, error) { return served(ctx, base, key) })
+	}
+	m, err := choose()
+	if err == nil {
+		asked, note := h.book.lookAt(ctx, h.Config, m)
+		if note != "" {
+			h.warnf("%s", note)
+		}
+		if asked {
+			m, err = choose()
+		}
+	}
 	if own := h.ownModel(h.Config.Run.Agent); own != "" && !h.Config.Set("run.model") {
 		m, err = h.Config.Model(own)
 	}
@@ -251,10 +266,10 @@ func (h *Host) ownModel(agent string) string {
 
 // served returns the names of the models that the server at base offers, if it
 // answers within a second.
-func served(ctx context.Context, base string) ([]string, error) {
+func served(ctx context.Context, base string, key config.Secret) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	return doctor.Models(ctx, base, "")
+	return doctor.Models(ctx, base, string(key))
 }
 
 // Model makes the model with the given name, PROVIDER/NAME or a profile, at

@@ -62,7 +62,7 @@ func (h *Host) patient(m config.Model) (llm.Model, error) {
 	if err != nil {
 		return nil, mistake(err)
 	}
-	return h.capable(llm.Retry(h.watched(model), opts), m), nil
+	return h.capable(llm.Retry(h.watched(model, m), opts), m), nil
 }
 
 // limiter returns the limiter that all models at one endpoint with one key share:
@@ -113,8 +113,15 @@ func (h *Host) fallbacks(m config.Model) (others []config.Model, err error) {
 // those that its provider refuses, or else they are left out.
 func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	not := func(can *bool) bool { return can != nil && !*can }
-	if not(m.Info.Tools) {
+	switch {
+	case not(m.Info.Tools):
 		model = llm.PromptTools(model)
+	case m.Provider.Compatible:
+		dropped, _ := h.toolless.LoadOrStore(limiterName(m)+" "+m.String(), new(atomic.Bool))
+		model = llm.KeepTools(model, tokens.For(m.Provider.Name, m.Name), dropped.(*atomic.Bool), func() {
+			h.book.refused(m, "tools", "false", "it counted far fewer tokens than a request with its tools has, and called none")
+			h.warnf("%s leaves the tools out of what the model reads: they are described to it in words from now on ([models.%q] tools = true takes that back)", m, m)
+		})
 	}
 	reader, counter, name := h.eye(m)
 	if not(m.Info.Vision) {
@@ -145,17 +152,21 @@ func (h *Host) eye(m config.Model) (llm.Model, llm.Counter, string) {
 	if err != nil {
 		return broken{err}, nil, eye.String()
 	}
-	return llm.Retry(h.watched(reader), h.retry(0)), tokens.For(eye.Provider.Name, eye.Name), eye.String()
+	return llm.Retry(h.watched(reader, eye), h.retry(0)), tokens.For(eye.Provider.Name, eye.Name), eye.String()
 }
 
 // watched returns a model that reports a wrong endpoint with
-// [Host.WrongEndpoint]: a network error that retrying cannot mend.
-func (h *Host) watched(m llm.Model) llm.Model { return watchedModel{m, &h.wrongEndpoint} }
+// [Host.WrongEndpoint]: a network error that retrying cannot mend. It remembers what
+// refusals tell of the model, which is configured as m.
+func (h *Host) watched(model llm.Model, m config.Model) llm.Model {
+	return watchedModel{model, &h.wrongEndpoint, func(err error) { h.book.learnFrom(m, err) }}
+}
 
 // A watchedModel is what watched returns.
 type watchedModel struct {
 	llm.Model
 	wrong *atomic.Bool
+	learn func(error)
 }
 
 // Stream implements [llm.Model].
@@ -165,6 +176,9 @@ func (w watchedModel) Stream(ctx context.Context, req *llm.Request) iter.Seq2[ll
 			var e *llm.Error
 			if errors.As(err, &e) && e.Kind == llm.Network && e.Permanent {
 				w.wrong.Store(true)
+			}
+			if err != nil {
+				w.learn(err)
 			}
 			if !yield(d, err) {
 				return

@@ -61,7 +61,9 @@ func CheckModel(ctx context.Context, cfg *config.Config, name string) ModelCheck
 	if !withImage {
 		r.Vision = "no"
 	}
-	if r.OK = err == nil; err != nil {
+	if r.OK = err == nil; r.OK {
+		_, _, _ = ProbeModel(ctx, cfg, name) // what it says of itself is remembered, if it says something
+	} else {
 		errors.As(err, &e)
 		r.Wrong = e != nil && e.Kind == llm.Network && e.Permanent
 		r.Error, r.Kind = err.Error(), llm.KindOf(err)

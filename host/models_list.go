@@ -48,12 +48,18 @@ func ListModels(ctx context.Context, cfg *config.Config) (list []ListedModel, no
 
 // ollamaModels returns the models of the Ollama on this machine. The first one
 // is the default.
-func ollamaModels(ctx context.Context, cfg *config.Config) (list []ListedModel, err error) {
+func ollamaModels(ctx context.Context, cfg *config.Config) (list []ListedModel, none error) {
 	var names []string
-	_, err = cfg.Choose(func(base string) (_ []string, err error) {
-		names, err = served(ctx, base)
+	m, err := cfg.Choose(func(base string, key config.Secret) (_ []string, err error) {
+		names, err = served(ctx, base, key)
 		return names, err
 	})
+	if at, ok := cfg.Nameless(); ok { // of an endpoint that the configuration names
+		if err == nil {
+			list = []ListedModel{{Name: "default", Model: m, Default: true, Source: at.BaseAt.String()}}
+		}
+		return list, err
+	}
 	for i, n := range names {
 		n = "ollama/" + n
 		m, err := cfg.Model(n)

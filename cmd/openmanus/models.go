@@ -12,12 +12,14 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // modelsCmd is openmanus models.
 type modelsCmd struct {
 	List  modelsListCmd  `cmd:"" default:"withargs" help:"List the configured models."`
 	Check modelsCheckCmd `cmd:"" help:"Ask each configured model one short question, and report what works."`
+	Probe modelsProbeCmd `cmd:"" help:"Ask the endpoint of a model what it says of itself, and remember it."`
 	Known modelsKnownCmd `cmd:"" help:"List what the catalogue knows about models: context windows, prices and abilities."`
 }
 
@@ -103,6 +105,9 @@ func newModelInfo(cfg *config.Config, name string, m config.Model, err error) mo
 		Window: m.Info.Window, Output: m.Info.Output, Notes: m.Notes,
 		PriceIn: perMillion(m.Info.PriceIn), PriceOut: perMillion(m.Info.PriceOut), PriceCached: perMillion(m.Info.PriceCached), PriceCacheWrite: perMillion(m.Info.PriceCacheWrite),
 		Vision: m.Info.Vision, Tools: m.Info.Tools, Reasoning: m.Info.Reasoning, Refuses: m.Info.Refuses, Sources: map[string]string{}}
+	if told := cfg.Told(m); told != "" {
+		in.Notes = append(slices.Clip(in.Notes), "its endpoint says: "+told)
+	}
 	for _, key := range infoKeys {
 		if at := cfg.InfoAt(m, key); at != (config.Source{}) {
 			in.Sources[key] = at.String()
@@ -142,6 +147,8 @@ func (in modelInfo) knownFrom() string {
 		if s := filepath.Base(in.Sources[key]); in.Sources[key] != "" {
 			if strings.HasPrefix(in.Sources[key], string(config.Catalogued)) {
 				s = string(config.Catalogued)
+			} else if strings.HasPrefix(in.Sources[key], string(provider.Endpoint)) {
+				s = string(provider.Endpoint)
 			}
 			if !slices.Contains(from, s) {
 				from = append(from, s)

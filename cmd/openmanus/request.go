@@ -105,7 +105,7 @@ func (a *app) said(ctx context.Context, r request, window int) (openmanus.UserSa
 // window returns how many tokens the model of a new session reads, or 0 if that is not
 // known without asking anybody.
 func (a *app) window() int {
-	m, err := a.Config.Choose(func(string) ([]string, error) { return nil, errors.ErrUnsupported })
+	m, err := a.Config.Choose(func(string, config.Secret) ([]string, error) { return nil, errors.ErrUnsupported })
 	if err != nil {
 		return 0
 	}

@@ -62,6 +62,7 @@ type setup struct {
 	file string
 
 	first    *provider.Provider // for which there is a key; nil: none
+	found    config.Model       // the endpoint that is named without a model, or none
 	provider *provider.Provider
 	base     string // "": the provider's own address
 	key      string // "": none is needed, or the environment has it
@@ -113,6 +114,9 @@ func (s *setup) configured(ctx context.Context) (again bool, err error) {
 	if keys := cfg.FoundKeys(); len(keys) > 0 && keys[0].Model != "" {
 		s.first = keys[0].Provider
 	}
+	if at, ok := cfg.Nameless(); ok {
+		s.found = at
+	}
 	m, err := cfg.Model("")
 	if err != nil || m.Unnamed && m.Key == "" {
 		return true, nil
@@ -146,6 +150,7 @@ func (s *setup) askProvider(ctx context.Context) error {
 	if s.first != nil {
 		std = s.first.Name
 	}
+	std = cmp.Or(s.found.Address(), std)
 	for {
 		line, err := s.t.ask(ctx, fmt.Sprintf("1. Provider: %s, or the URL of an endpoint that speaks as OpenAI does [%s]: ", strings.Join(names, ", "), std))
 		if err != nil {
@@ -164,7 +169,9 @@ func (s *setup) askProvider(ctx context.Context) error {
 				s.say("· %s is left out: an address ends before it", cut)
 				line = base
 			}
-			s.base = line
+			if s.base = line; s.base == s.found.Address() {
+				s.base = s.found.BaseURL
+			}
 			return nil
 		}
 		if i := slices.Index(names, strings.ToLower(line)); i >= 0 {
@@ -189,6 +196,11 @@ func (s *setup) askKey(ctx context.Context) error {
 				return nil
 			}
 		}
+	}
+	if s.key == "" && s.base == s.found.BaseURL && s.found.Key != "" {
+		s.key = string(s.found.Key)
+		s.say("2. Key: that of %s.", s.found.KeyAt)
+		return nil
 	}
 	if s.provider.Local {
 		return nil
@@ -215,9 +227,12 @@ func (s *setup) askModel(ctx context.Context) error {
 	std := cmp.Or(s.provider.Suggested, s.provider.DefaultModel)
 	if s.provider.Lists || s.base != "" {
 		quick, cancel := context.WithTimeout(ctx, 5*time.Second)
-		names, err := doctor.Models(quick, s.address(), s.key)
+		told, err := doctor.Probe(quick, s.address(), s.key, std)
 		cancel()
-		if err == nil && len(names) > 0 {
+		if err != nil && s.base != "" {
+			s.say("! %s does not say which models it has: %s (most addresses end in /v1)", clip.Plain(s.base), clip.Plain(err.Error()))
+		}
+		if names := told.Models; err == nil && len(names) > 0 {
 			slices.Sort(names)
 			if !slices.Contains(names, std) {
 				std = names[0]
@@ -292,7 +307,10 @@ func (s *setup) save() error {
 		s.say("· replaced: %s", clip.Plain(line))
 	}
 	s.say("It works. Saved in %s, which only you can read%s.", s.file, where)
-	if cfg, _, err := s.t.read(s.g); err == nil {
+	if cfg, err := s.t.load(s.g, map[string]string{}); err == nil {
+		if m, _, err := host.ProbeModel(context.Background(), cfg, ""); err == nil && cfg.Told(m) != "" {
+			s.say("Its endpoint says: %s.", clip.Plain(cfg.Told(m)))
+		}
 		if m, err := cfg.Model(""); err == nil && m.String() != s.name() {
 			s.say("· %s is used before it: %s names it", m, cfg.Origin("run.model"))
 		}

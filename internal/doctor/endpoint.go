@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -38,39 +36,13 @@ func Models(ctx context.Context, baseURL, key string) ([]string, error) {
 	if err != nil {
 		return nil, errors.New("not an address")
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("models").String(), nil)
-	if err != nil {
-		return nil, errors.New("not an address")
-	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Do(req)
-	if err != nil {
-		var ue *url.Error
-		if errors.As(err, &ue) { // whose text repeats the address
-			err = ue.Err
-		}
+	var list struct{ Data []listedModel }
+	if err := ask(ctx, u.JoinPath("models"), key, &list); err != nil {
 		return nil, err
 	}
-	defer res.Body.Close()
-	if res.StatusCode/100 != 2 {
-		return nil, StatusError(res.StatusCode)
-	}
-	var body struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, 8<<20)).Decode(&body); err != nil {
-		return nil, errOtherList
-	}
 	names := []string{}
-	for _, d := range body.Data {
-		names = append(names, d.ID)
+	for _, m := range list.Data {
+		names = append(names, m.ID)
 	}
 	return names, nil
 }

@@ -152,13 +152,13 @@ func (c *checker) model(ctx context.Context) []Finding {
 	if c.Config == nil {
 		return nil
 	}
-	m, err := c.Config.Choose(func(base string) ([]string, error) {
+	m, err := c.Config.Choose(func(base string, key config.Secret) ([]string, error) {
 		if c.Models == nil {
 			return nil, errors.New("it was not asked")
 		}
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		return c.Models(ctx, base, "")
+		return c.Models(ctx, base, string(key))
 	})
 	if err != nil {
 		return one(name, Missing, err.Error(), "")
@@ -191,6 +191,9 @@ func (c *checker) described(name string, bad State, m config.Model) []Finding {
 		key = "key from " + m.KeyAt.String()
 	}
 	list := one(name, OK, fmt.Sprintf("%s at %s (%s), %s", m, m.Address(), m.BaseAt, key), "")
+	if told := c.Config.Told(m); told != "" {
+		list = append(list, Finding{name, OK, "its endpoint says: " + told, ""})
+	}
 	state := Warn
 	if m.Unnamed {
 		state = OK

@@ -57,12 +57,13 @@ const (
 	Flag        From = "flag"
 	Record      From = "record" // the journal of a session
 	Catalogued  From = "catalogue"
+	Endpoint    From = "endpoint" // told by the endpoint itself
 )
 
 // A Source is where a value came from. The zero Source is the default.
 type Source struct {
 	From From
-	Name string // a file's path, a variable's name, a flag with its dashes, or a pattern of the catalogue
+	Name string // a file's path, a variable's name, a flag with its dashes, a pattern of the catalogue, or what the endpoint told it by
 	Line int    // in the file, from 1
 }
 
@@ -79,6 +80,8 @@ func (s Source) String() string {
 		return "the session"
 	case Catalogued:
 		return "catalogue " + s.Name
+	case Endpoint:
+		return "endpoint: " + s.Name
 	}
 	return string(Default)
 }

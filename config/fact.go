@@ -1,0 +1,82 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus/llm/provider"
+)
+
+// A Fact is what an endpoint has said of one of its models: by what it tells of itself, or
+// by a refusal.
+type Fact struct {
+	Key     string    `json:"key"`               // as in [models]: window, output, vision, tools, reasoning
+	Value   string    `json:"value"`             // a number, or true or false
+	From    string    `json:"from"`              // what said it, such as its list of models
+	Refusal bool      `json:"refusal,omitempty"` // it refused a request, which counts before the configuration
+	At      time.Time `json:"at"`                // when
+	Why     string    `json:"why,omitempty"`     // the words of a refusal
+}
+
+// source returns where the value of f comes from.
+func (f Fact) source() Source {
+	return Source{From: provider.Endpoint, Name: f.From + ", " + f.At.Format(time.DateOnly)}
+}
+
+// info returns what facts say, in the form of the configuration.
+func info(facts []Fact) (i Info) {
+	for _, f := range facts {
+		n, _ := strconv.Atoi(f.Value)
+		yes := f.Value == "true"
+		switch f.Key {
+		case "window":
+			i.Window = n
+		case "output":
+			i.Output = n
+		case "vision":
+			i.Vision = &yes
+		case "tools":
+			i.Tools = &yes
+		case "reasoning":
+			i.Reasoning = &yes
+		}
+	}
+	return i
+}
+
+// learned returns the facts about m that count before the configuration, and those that
+// count after it.
+func (c *Config) learned(m Model) (refusals, said []Fact) {
+	if c.Learned == nil || m.BaseURL == "" {
+		return nil, nil
+	}
+	for _, f := range c.Learned(m) {
+		if f.Refusal {
+			refusals = append(refusals, f)
+		} else {
+			said = append(said, f)
+		}
+	}
+	return refusals, said
+}
+
+// factAt returns the source of a value of m that its endpoint has told.
+func factAt(facts []Fact, key string) (Source, bool) {
+	i := slices.IndexFunc(facts, func(f Fact) bool { return f.Key == key })
+	if i < 0 {
+		return Source{}, false
+	}
+	return facts[i].source(), true
+}
+
+// Told says in one line what the endpoint of m has told of it, with days; "" if nothing.
+func (c *Config) Told(m Model) string {
+	refusals, said := c.learned(m)
+	var words []string
+	for _, f := range slices.Concat(refusals, said) {
+		words = append(words, f.Key+" "+f.Value+" ("+f.source().Name+")")
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,83 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// Servers describe themselves in the fields that their documentation and their source have.
+func TestProbe(t *testing.T) {
+	for _, c := range []struct {
+		name, model string
+		pages       map[string]string
+		want        string
+	}{
+		{"llama.cpp", "any", map[string]string{
+			"/v1/models": `{"models":[{"name":"q.gguf","capabilities":["completion"]}],"object":"list","data":[{"id":"q.gguf","owned_by":"llamacpp","meta":{"n_ctx_train":131072,"n_params":1}}]}`,
+			"/props": `{"default_generation_settings":{"n_ctx":8192,"params":{}},"total_slots":1,"modalities":{"vision":false,"audio":false},` +
+				`"chat_template_caps":{"supports_tools":true,"supports_tool_calls":true,"supports_system_role":false}}`,
+		}, "window 8192 by its /props, vision false by its /props, tools true by its /props; roles user, assistant (no system); has q.gguf"},
+		{"llama.cpp, newer", "q.gguf", map[string]string{
+			"/v1/models": `{"object":"list","data":[{"id":"q.gguf","meta":{"n_ctx":4096,"n_ctx_train":131072},"architecture":{"input_modalities":["text","image"]}}]}`,
+			"/props":     `{"default_generation_settings":{"n_ctx":4096},"chat_template_caps":{"supports_tools":false,"supports_tool_calls":false}}`,
+		}, "window 4096 by its list of models, vision true by its list of models, tools false by its /props; roles ; has q.gguf"},
+		{"vLLM", "Qwen/Qwen3-8B", map[string]string{
+			"/v1/models": `{"object":"list","data":[{"id":"Qwen/Qwen3-8B","object":"model","owned_by":"vllm","max_model_len":32768}]}`,
+		}, "window 32768 by its list of models; roles ; has Qwen/Qwen3-8B"},
+		{"LM Studio", "gemma", map[string]string{
+			"/v1/models":     `{"data":[{"id":"gemma","object":"model","owned_by":"organization_owner"},{"id":"other"}]}`,
+			"/api/v0/models": `{"data":[{"id":"gemma","type":"vlm","state":"loaded","max_context_length":131072,"loaded_context_length":4096,"capabilities":["tool_use"]},{"id":"other","type":"llm"}]}`,
+		}, "window 4096 by LM Studio's list, vision true by LM Studio's list, tools true by LM Studio's list; roles ; has gemma,other"},
+		{"OpenRouter", "a/b", map[string]string{
+			"/v1/models": `{"data":[{"id":"a/b","context_length":1000000,"architecture":{"input_modalities":["text"]},"top_provider":{"context_length":200000,"max_completion_tokens":64000},"supported_parameters":["max_tokens","tools"]}]}`,
+		}, "window 200000 by its list of models, output 64000 by its list of models, vision false by its list of models, tools true by its list of models; roles ; has a/b"},
+		{"Mistral", "m", map[string]string{
+			"/v1/models": `{"data":[{"id":"m","max_context_length":131072,"capabilities":{"completion_chat":true,"function_calling":true,"vision":false}}]}`,
+		}, "window 131072 by its list of models, vision false by its list of models, tools true by its list of models; roles ; has m"},
+		{"Groq", "g", map[string]string{"/v1/models": `{"data":[{"id":"g","context_window":131072,"max_completion_tokens":65536}]}`},
+			"window 131072 by its list of models, output 65536 by its list of models; roles ; has g"},
+		{"one that says nothing", "x", map[string]string{"/v1/models": `{"object":"list","data":[{"id":"x"},{"id":"y"}]}`}, "; roles ; has x,y"},
+		{"one that does not have it", "z", map[string]string{"/v1/models": `{"object":"list","data":[{"id":"x","max_model_len":9},{"id":"y","max_model_len":9}]}`}, "; roles ; has x,y"},
+		{"a page for people", "x", map[string]string{"/v1/models": `{"object":"list","data":[{"id":"x"}]}`, "/props": `<html>hello</html>`}, "; roles ; has x"},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			page, ok := c.pages[r.URL.Path]
+			if !ok || r.Header.Get("Authorization") != "Bearer sk-right" {
+				http.NotFound(w, r)
+				return
+			}
+			fmt.Fprint(w, page)
+		}))
+		told, err := Probe(t.Context(), s.URL+"/v1", "sk-right", c.model)
+		s.Close()
+		var facts []string
+		for _, f := range told.Facts {
+			facts = append(facts, f.Key+" "+f.Value+" by "+f.From)
+		}
+		got := fmt.Sprintf("%s; roles %s; has %s", strings.Join(facts, ", "), told.Roles, strings.Join(told.Models, ","))
+		if err != nil || got != c.want {
+			t.Errorf("%s: %s, %v; want %s", c.name, got, err, c.want)
+		}
+	}
+}
+
+// A server that lists its models and then says nothing is not waited for.
+func TestProbeThatHangs(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			fmt.Fprint(w, `{"data":[{"id":"x"}]}`)
+			return
+		}
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	if told, err := Probe(ctx, s.URL+"/v1", "", "x"); err != nil || len(told.Models) != 1 {
+		t.Errorf("%+v, %v", told, err)
+	}
+}

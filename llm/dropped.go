@@ -1,0 +1,88 @@
+package llm
+
+import (
+	"context"
+	"iter"
+	"sync/atomic"
+)
+
+// KeepTools returns a Model that notices a server which leaves tools out of what the model
+// reads, without an error: it reports far fewer tokens than a request with its tools has,
+// about as many as one without, and the model calls none. Then the reply is void, and from
+// then on tools are described as text: see [PromptTools]. Dropped remembers that, for all
+// models that share it; c counts tokens; onDrop, if not nil, is called once.
+func KeepTools(m Model, c Counter, dropped *atomic.Bool, onDrop func()) Model {
+	return &keeping{m, PromptTools(m), c, dropped, onDrop}
+}
+
+// A keeping is the Model of [KeepTools].
+type keeping struct {
+	Model
+	prompted Model
+	counter  Counter
+	dropped  *atomic.Bool
+	onDrop   func()
+}
+
+// fewTools is how many tokens tools have, at least, for their absence to be told from a
+// server that counts otherwise.
+const fewTools = 800
+
+// Stream implements [Model].
+func (k *keeping) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	if k.dropped.Load() {
+		return k.prompted.Stream(ctx, req)
+	}
+	tools := CountHead(k.counter, "", req.Tools)
+	if tools < fewTools {
+		return k.Model.Stream(ctx, req)
+	}
+	return func(yield func(Delta, error) bool) {
+		var used Usage
+		called, drop := false, false
+		for d, err := range k.Model.Stream(ctx, req) {
+			if d.Usage != nil {
+				used = *d.Usage
+			}
+			if _, ok := d.Piece.(Call); ok {
+				called = true
+			}
+			if err == nil && d.Stop == End && !called && k.without(req, tools, used.Input) {
+				drop = true
+				break
+			}
+			if !yield(d, err) || err != nil || d.Stop != "" {
+				return
+			}
+		}
+		if !drop {
+			return // it broke off
+		}
+		if !k.dropped.Swap(true) && k.onDrop != nil {
+			k.onDrop()
+		}
+		if !yield(Delta{Reset: true, Aside: []Aside{{Usage: used}}}, nil) {
+			return
+		}
+		for d, err := range k.prompted.Stream(ctx, req) {
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// without reports whether a request that the provider counts as so many tokens was read
+// without its tools, which have so many.
+func (k *keeping) without(req *Request, tools, read int) bool {
+	rest := CountHead(k.counter, req.System, nil)
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			if _, ok := p.(Blob); ok {
+				return false // nobody knows how many tokens a picture has there
+			}
+		}
+		rest += Count(k.counter, m)
+	}
+	return read > rest/3 && read < rest+tools/4 && 2*read < rest+tools // less than a third: only what was not cached
+}

@@ -1,0 +1,69 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A dropper is a server that leaves the tools out of what its model reads, or does not.
+type dropper struct {
+	drops bool
+	asked []*llm.Request
+}
+
+func (d *dropper) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	d.asked = append(d.asked, req)
+	return func(yield func(llm.Delta, error) bool) {
+		read := llm.CountHead(nil, req.System, req.Tools)
+		if d.drops {
+			read = llm.CountHead(nil, req.System, nil)
+		}
+		for _, m := range req.Messages {
+			read += llm.Count(nil, m)
+		}
+		text := "I have no tools."
+		if strings.Contains(req.System, "read0") {
+			text = "<tool_call>\n{\"name\": \"read0\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>"
+		}
+		_ = yield(llm.Delta{Piece: llm.Text{Text: text}}, nil) && yield(llm.Delta{Stop: llm.End, Usage: &llm.Usage{Input: read, Output: 5}}, nil)
+	}
+}
+
+// A server that leaves tools out silently is noticed by what it counts: the reply begins
+// again with tools in words, and so do later ones. One that does not is left alone.
+func TestKeepTools(t *testing.T) {
+	req := &llm.Request{System: strings.Repeat("Be thorough. ", 100), Messages: []llm.Message{llm.Say(llm.User, "Read the file a.")}}
+	for i := range 8 {
+		req.Tools = append(req.Tools, llm.ToolSpec{Name: fmt.Sprint("read", i), Description: strings.Repeat("It reads a file. ", 40),
+			Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
+	}
+	for _, drops := range []bool{true, false} {
+		server, dropped, told := &dropper{drops: drops}, new(atomic.Bool), 0
+		m := llm.KeepTools(server, nil, dropped, func() { told++ })
+		for n := 1; n <= 2; n++ {
+			reply, err := llm.Generate(t.Context(), m, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if calls := reply.Message.Calls(); drops != (len(calls) == 1) {
+				t.Errorf("drops %v: reply %d has %d calls: %s", drops, n, len(calls), reply.Message.Text())
+			}
+		}
+		want := map[bool]int{true: 3, false: 2}[drops]
+		if dropped.Load() != drops || told != want-2 || len(server.asked) != want {
+			t.Errorf("drops %v: it noticed %v, told %d times, and asked %d times", drops, dropped.Load(), told, len(server.asked))
+		}
+	}
+	// a request without tools goes through
+	server := &dropper{drops: true}
+	if _, err := llm.Generate(t.Context(), llm.KeepTools(server, nil, new(atomic.Bool), nil), &llm.Request{Messages: req.Messages}); err != nil || len(server.asked) != 1 {
+		t.Errorf("%v, %d requests", err, len(server.asked))
+	}
+}
