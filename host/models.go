@@ -123,16 +123,24 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 			h.warnf("%s leaves the tools out of what the model reads: they are described to it in words from now on ([models.%q] tools = true takes that back)", m, m)
 		})
 	}
+	say := func(err error) {
+		if h.OnRetry != nil {
+			h.OnRetry(err, 0)
+		}
+	}
 	reader, counter, name := h.eye(m)
 	if not(m.Info.Vision) {
-		return llm.ReadImages(model, reader, counter, name)
+		model = llm.ReadImages(model, reader, counter, name)
+	} else {
+		seen, _ := h.seen.LoadOrStore(limiterName(m)+" "+m.String(), new(llm.Seen))
+		model = llm.SpareImages(model, reader, counter, name, seen.(*llm.Seen), func(err error) {
+			say(fmt.Errorf("%w; it is asked again without images", err))
+		})
 	}
-	seen, _ := h.seen.LoadOrStore(limiterName(m)+" "+m.String(), new(llm.Seen))
-	return llm.SpareImages(model, reader, counter, name, seen.(*llm.Seen), func(err error) {
-		if h.OnRetry != nil {
-			h.OnRetry(fmt.Errorf("%w; it is asked again without images", err), 0)
-		}
-	})
+	if m.Provider.Script { // it says what it says
+		return model
+	}
+	return llm.Sound(model, m.Settings.MaxTokens, say)
 }
 
 // eye returns the model of [llm.vision], which reads images to m, with the counter of
