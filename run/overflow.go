@@ -2,7 +2,6 @@ package run
 
 import (
 	"errors"
-	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -19,7 +18,7 @@ func tooLong(err error) bool {
 	if !errors.As(err, &e) || e.Kind == llm.Context {
 		return llm.KindOf(err) == llm.Context
 	}
-	if e.Kind != llm.Protocol && (e.Kind != llm.Network || e.Status != http.StatusInternalServerError) || e.Images != "" {
+	if e.Kind != llm.Protocol && (e.Kind != llm.Network || e.Status != 500) || e.Images != "" {
 		return false
 	}
 	text := strings.ToLower(e.Err.Error())
