@@ -83,6 +83,9 @@ func refFieldsOf(t reflect.Type) (fields []int) {
 		if of.Kind() == reflect.Slice {
 			of = of.Elem()
 		}
+		if of == t {
+			continue // a list of its own kind has no more than itself
+		}
 		if of == reflect.TypeFor[openmanus.Ref]() || of.Kind() == reflect.Struct && t.Field(i).IsExported() && len(refFieldsOf(of)) > 0 {
 			fields = append(fields, i)
 		}

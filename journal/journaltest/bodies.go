@@ -3,6 +3,7 @@ package journaltest
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -31,8 +32,9 @@ func Bodies() []openmanus.Body {
 // A filler sets fields: each number is another one, and each text is the name that the
 // field has in JSON.
 type filler struct {
-	turn int64 // of the next outcome
-	last int64
+	turn   int64 // of the next outcome
+	last   int64
+	within []reflect.Type // that are being filled
 }
 
 // fill sets v, which is in a field with this name.
@@ -50,10 +52,15 @@ func (f *filler) fill(name string, v reflect.Value) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
+		if slices.Contains(f.within, v.Type()) {
+			return // it has its own kind in it, as deep as it likes
+		}
+		f.within = append(f.within, v.Type())
 		for field, v := range v.Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			f.fill(name, v)
 		}
+		f.within = f.within[:len(f.within)-1]
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		f.fill(name, v.Elem())
