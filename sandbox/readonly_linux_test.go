@@ -23,7 +23,7 @@ func TestReadOnlyRunsTests(t *testing.T) {
 		"go.mod": "module m\n\ngo 1.21\n", "m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestM(t *testing.T) { t.TempDir() }\n",
 		"lib.py": "x = 1\n", "test_lib.py": "import lib\n\ndef test_x(tmp_path):\n    (tmp_path / 'f').write_text('x')\n    assert lib.x == 1\n",
 		"m.test.mjs": "import test from 'node:test'\nimport assert from 'node:assert'\ntest('m', () => assert.equal(1, 1))\n",
-		"Cargo.toml": "[package]\nname = \"m\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "Cargo.lock": cargoHead + "version = 4\n\n[[package]]\nname = \"m\"\nversion = \"0.1.0\"\n",
+		"Cargo.toml": "[package]\nname = \"m\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "Cargo.lock": cargoHead + "version = 3\n\n[[package]]\nname = \"m\"\nversion = \"0.1.0\"\n",
 		"src/lib.rs": "#[test]\nfn m() { assert_eq!(1, 1) }\n",
 	}
 	for _, kind := range kinds(t) {

