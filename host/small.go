@@ -9,11 +9,12 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/tools"
 )
 
 // essential are the tools that an agent keeps in the smallest window, besides its first
 // one and those that end its work: a shell, files, and the results that were left out.
-var essential = []string{"bash", "str_replace_editor", "read_output"}
+var essential = []string{tools.BashName, tools.EditorName, tools.ReadOutputName}
 
 // finding is about how many tokens find_tools and use_tool have.
 const finding = 300
@@ -29,7 +30,7 @@ func spare(agent *openmanus.Agent, rare []agents.Rare) []agents.Rare {
 	out := func(name string) bool {
 		return slices.ContainsFunc(rare, func(r agents.Rare) bool { return r.Tool == name })
 	}
-	size := func(tools ...llm.ToolSpec) int { return llm.CountHead(agent.Counter, "", tools) }
+	size := func(of ...llm.ToolSpec) int { return llm.CountHead(agent.Counter, "", of) }
 	head := llm.CountHead(agent.Counter, agent.Instructions, nil) + finding
 	keep := essential
 	if c := agent.Spec.Client; c != nil {

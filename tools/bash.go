@@ -78,6 +78,9 @@ func NewBash(ws workspace.Workspace) *Bash {
 	return b
 }
 
+// BashName is the name of the tool that runs commands of the shell.
+const BashName = "bash"
+
 // Spec implements [openmanus.Tool]. In a workspace that only allows reading, the
 // description says so, and hints let calls run without an approval.
 func (b *Bash) Spec() openmanus.ToolSpec {
@@ -85,7 +88,7 @@ func (b *Bash) Spec() openmanus.ToolSpec {
 	if workspace.ReadOnly(b.ws) {
 		file = "bash_reading"
 	}
-	return filledSpec("bash", file, b.limit().placeholders(),
+	return filledSpec(BashName, file, b.limit().placeholders(),
 		b.hints(),
 		openmanus.Argument{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs, Local: workspace.Opens(b.ws)})
 }

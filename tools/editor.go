@@ -35,11 +35,10 @@ func NewEditor(ws workspace.Workspace) openmanus.Tool {
 	return edit
 }
 
-// The names of the tools of [NewEditors].
-const (
-	nameEditor = "str_replace_editor"
-	namePatch  = "apply_patch"
-)
+// EditorName is the name of the tool that shows and changes files.
+const EditorName = "str_replace_editor"
+
+const namePatch = "apply_patch"
 
 // NewEditors returns the tool of [NewEditor], and the tool apply_patch, which changes
 // several files of ws at once: all of them, or none. Its form is the one that models are
@@ -49,7 +48,7 @@ const (
 // the diffs of all files, and its field files has the [FileChange] of each.
 func NewEditors(ws workspace.Workspace) (edit, patch openmanus.Tool) {
 	e := &editor{ws: ws}
-	spec := specOf(nameEditor, openmanus.Hints{Edits: true}, writesPath("path"))
+	spec := specOf(EditorName, openmanus.Hints{Edits: true}, writesPath("path"))
 	hints := func(call openmanus.Call) openmanus.Hints {
 		if stringArgument(call, "command") == "view" {
 			return openmanus.Hints{ReadOnly: true, Idempotent: true}

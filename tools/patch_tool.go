@@ -68,7 +68,7 @@ func newPatchTool(e *editor) openmanus.Tool {
 		}
 		return res.Detail.(*history).Diff, nil
 	}
-	return patchTool{sharing{hinted{tool, func(openmanus.Call) openmanus.Hints { return spec.Hints }, show}, []string{nameEditor}}}
+	return patchTool{sharing{hinted{tool, func(openmanus.Call) openmanus.Hints { return spec.Hints }, show}, []string{EditorName}}}
 }
 
 // A patching applies a patch to files in memory.

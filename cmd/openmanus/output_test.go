@@ -32,9 +32,9 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	d.must("run", "--approve", "all", "--model", "scripted:s", "save it")
 	covered := []string{
 		"serve", "worker", "mcp serve", "acp", // they end when they are stopped
-		"setup",                                                                                                           // with a person
-		"sessions retry",                                                                                                  // as sessions resume
-		"sessions apply", "sessions discard", "mcp test", "mcp approve", "mcp remove", "approvals forget", "models check", // see checked
+		"setup",                                                                                                                           // with a person
+		"sessions retry",                                                                                                                  // as sessions resume
+		"sessions apply", "sessions discard", "mcp test", "mcp approve", "mcp remove", "approvals forget", "models check", "models probe", // see checked
 		"hooks test", "hooks approve", "a2a add", "a2a test", "a2a approve", "a2a remove",
 		"sandbox run", "sandbox check", // what commands print
 		"update", // of a release

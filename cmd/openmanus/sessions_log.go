@@ -89,7 +89,11 @@ func (c *sessionsLogCmd) show(t *terminal, g *globals, ev openmanus.Event) error
 }
 
 // eventGist describes an event in one line: in the words for people, or else by its fields.
+// An event of a newer version is its key.
 func eventGist(b openmanus.Body) string {
+	if f, ok := b.(openmanus.Foreign); ok {
+		return f.Stored
+	}
 	_, reply := b.(openmanus.ModelSaid)
 	if text, _ := view.Note(b); text != "" && !reply {
 		return text
