@@ -49,11 +49,11 @@ func Note(b openmanus.Body) (text string, bad bool) {
 		}
 		return text, false
 	case openmanus.Softened:
-		what := "pictures and reasoning"
+		how := "without pictures and reasoning"
 		if b.Plain {
-			what = "pictures, and calls that are no text,"
+			how = "as plain text"
 		}
-		return fmt.Sprintf("the provider refused what was sent (%s): the model no longer gets %s of the last steps", clip.Text(clip.OneLine(b.Refused), 200), what), false
+		return fmt.Sprintf("the provider refused what was sent (%s): it is sent again %s", clip.Text(clip.OneLine(b.Refused), 200), how), false
 	case openmanus.Rewound:
 		return wentBack(b), false
 	case openmanus.Noted:

@@ -52,3 +52,15 @@ test("what a call printed before one looks comes once, whatever connects again",
   apply(v, { seq: 0, time: "", type: "output", body: { call: "c1", text: "anew" } });
   expect(v.calls.get("c1")!.live).toBe("anew");
 });
+
+test("every event that says something is told, also one of a newer version", () => {
+  seq = 0;
+  const v = upTo([
+    event("opened", {}), event("configured", { model: "a" }), user("one"), event("softened", { refused: "no pictures" }), event("elided", { calls: [{}] }),
+    event("taken", {}), event("mode_set", { mode: "edits" }), event("titled", { title: "t" }), event("snapped", {}), event("compacted", {}),
+    event("resumed", {}), event("configured", { n: 1, model: "b" }), event("telepathy", { thought: "x" }),
+  ], 99);
+  expect(v.items.flatMap((i) => (i.kind === "note" ? [i.word] : []))).toEqual([
+    "softened", "elided", "takenOver", "modeSet", "compacted", "resumedHere", "fromHereOn", "newerEvent",
+  ]);
+});

@@ -3,6 +3,7 @@
 
 import type { Plan as Progress, Source } from "./api";
 import { kindOf, type Says } from "./says";
+import type { Word } from "./words/en";
 
 export type Plan = Progress & { id: string };
 
@@ -80,7 +81,8 @@ export interface Note {
   tone: "plain" | "bad";
   text: string;
   why?: Why; // it tells that the session halted
-  word?: "interrupted" | "compacted"; // in place of text
+  word?: Word; // in place of text
+  fill?: Record<string, string | number>; // for word
   child?: string; // the session that it is about
   back?: WentBack; // it tells that the session went back
 }
@@ -177,6 +179,9 @@ const halts: Record<string, boolean> = {
   user_said: false, resumed: false, called: false, model_said: true, model_failed: true, stopped: true, ended: true, interrupted: true,
 };
 
+/** The events about calls. */
+const ofCalls = new Set(["asked", "answered", "ruled", "call_started", "output", "reading", "call_done", "call_late"]);
+
 /** The events before which a session can go back: those that go on with a conversation. */
 const turns = new Set(["user_said", "model_said", "called", "interrupted", "rewound"]);
 
@@ -195,6 +200,7 @@ export function apply(v: View, ev: Event): void {
     case "configured":
       v.model = b.model ?? "";
       v.workspace = b.workspace ?? "";
+      if (b.n > 0) note(v, ev, "", "plain", { word: "fromHereOn", fill: { what: [b.model, b.workspace, b.approve].filter(Boolean).join(" · ") } });
       v.says = Object.fromEntries((b.tools ?? []).map((tool: any) => [tool.name, tool.says ?? []]));
       break;
     case "user_said":
@@ -248,6 +254,26 @@ export function apply(v: View, ev: Event): void {
       spent(v, b);
       note(v, ev, "", "plain", { word: "compacted" });
       break;
+    case "softened":
+      spent(v, b);
+      note(v, ev, "", "plain", { word: "softened", fill: { why: b.refused } });
+      break;
+    case "elided":
+      note(v, ev, "", "plain", { word: "elided", fill: { n: b.calls?.length ?? 0 } });
+      break;
+    case "mode_set":
+      note(v, ev, "", "plain", { word: "modeSet", fill: { mode: b.mode } });
+      break;
+    case "resumed":
+      note(v, ev, "", "plain", { word: "resumedHere" });
+      break;
+    case "taken":
+      note(v, ev, "", "plain", { word: "takenOver" });
+      break;
+    case "opened":
+    case "titled":
+    case "snapped": // what they say stands elsewhere
+      break;
     case "child_opened":
       note(v, ev, "→ " + b.child, "plain", { child: b.child });
       break;
@@ -256,7 +282,8 @@ export function apply(v: View, ev: Event): void {
       note(v, ev, "← " + b.child + ": " + b.status, b.status === "finished" ? "plain" : "bad", { child: b.child });
       break;
     default:
-      call(v, ev);
+      if (ofCalls.has(ev.type)) call(v, ev);
+      else if (ev.seq > 0) note(v, ev, "", "plain", { word: "newerEvent", fill: { what: ev.type } });
   }
 }
 

@@ -187,6 +187,13 @@ export const words = {
   tokens: "{n} tokens",
   interrupted: "Interrupted",
   compacted: "Earlier messages were summed up to save room",
+  softened: "The provider refused what was sent ({why}), so it is sent in a simpler form",
+  elided: "To save room, the agent no longer sees {n} old result whole|To save room, the agent no longer sees {n} old results whole",
+  modeSet: "From here on the mode is {mode}",
+  fromHereOn: "From here on: {what}",
+  resumedHere: "Resumed",
+  takenOver: "It goes on after a break",
+  newerEvent: "Something that a newer version has stored: {what}",
   children: "from",
 
   // Going back and branches

@@ -187,6 +187,13 @@ export const words: Record<Word, string> = {
   tokens: "{n} 词元",
   interrupted: "已中断",
   compacted: "为节省空间，已将较早的内容做了摘要",
+  softened: "服务方拒绝了发送的内容（{why}），已改用更简单的形式发送",
+  elided: "为节省空间，代理不再看到 {n} 个旧结果的全文",
+  modeSet: "从这里起，模式为 {mode}",
+  fromHereOn: "从这里起：{what}",
+  resumedHere: "已继续",
+  takenOver: "中断后继续",
+  newerEvent: "由更新的版本存储的内容：{what}",
   children: "来自",
 
   // Going back and branches
