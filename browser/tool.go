@@ -99,7 +99,7 @@ func NewTool(cfg Config) *Tool {
 	if cfg.Start == nil {
 		cfg.Start = func(ctx context.Context) (*Browser, error) { return Start(ctx, Options{}) }
 	}
-	spec := toolspec.New("browser_use", description, schema, openmanus.Hints{Ordered: true}, arguments...)
+	spec := toolspec.Headed("browser_use", description, schema, openmanus.Hints{Ordered: true}, arguments...)
 	return &Tool{cfg: cfg, slots: make(map[string]*slot), shown: make(map[string]*Browser), spec: spec}
 }
 

@@ -52,7 +52,7 @@ func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
 	const name = CompletionName
 	about := specText(name + ".txt")
 	if len(schema) == 0 {
-		spec := toolspec.New(name, about+completionExample, specText(name+".json"), ending, onlyText)
+		spec := toolspec.Headed(name, about+completionExample, specText(name+".json"), ending, onlyText)
 		return completion{spec, textAnswer}, nil
 	}
 	if _, err := args.Compile(schema); err != nil {
@@ -63,13 +63,13 @@ func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
 		return nil, fmt.Errorf("the schema of the answer is not an object: %w", err)
 	}
 	if string(top["type"]) == `"object"` {
-		return completion{toolspec.New(name, about, string(schema), ending, onlyText), wholeAnswer}, nil
+		return completion{toolspec.Headed(name, about, string(schema), ending, onlyText), wholeAnswer}, nil
 	}
 	wrapped, err := wrap(top)
 	if err != nil {
 		return nil, err
 	}
-	return completion{toolspec.New(name, about, string(wrapped), ending, onlyText), fieldAnswer}, nil
+	return completion{toolspec.Headed(name, about, string(wrapped), ending, onlyText), fieldAnswer}, nil
 }
 
 // wrap returns the schema of an object whose property response has the given

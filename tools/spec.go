@@ -32,7 +32,7 @@ func specOf(name string, h openmanus.Hints, arguments ...openmanus.Argument) ope
 func filledSpec(
 	name, file string, fill *strings.Replacer, h openmanus.Hints, arguments ...openmanus.Argument,
 ) openmanus.ToolSpec {
-	return toolspec.New(name, fill.Replace(specText(file+".txt")), fill.Replace(specText(file+".json")), h,
+	return toolspec.Headed(name, fill.Replace(specText(file+".txt")), fill.Replace(specText(file+".json")), h,
 		arguments...)
 }
 

@@ -98,6 +98,7 @@ func (p *Printer) GoOn(s *openmanus.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.session.State = *s.Clone()
+	p.page.Learn(s.Config.Tools)
 	for _, c := range s.Calls {
 		if c.Done == nil {
 			p.show(p.page.Apply(openmanus.Event{Body: openmanus.Called{Call: c.ID, Name: c.Name, Input: c.Input}}))

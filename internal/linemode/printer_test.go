@@ -261,3 +261,26 @@ func (s *screen) Write(data []byte) (int, error) {
 }
 
 func (s *screen) text() string { return s.lines + s.line }
+
+// A session that goes on has the words of its own tools.
+func TestAResumedSessionHasTheWordsOfItsTools(t *testing.T) {
+	var s openmanus.State
+	says := []openmanus.Saying{{Kind: openmanus.ToolRuns, Words: map[string]string{"en": "weigh, weighing, weighed"}, On: []string{"item"}}}
+	for i, b := range []openmanus.Body{
+		openmanus.Opened{Flow: "manus", Version: openmanus.FormatVersion},
+		openmanus.Configured{Tools: []openmanus.ToolSpec{{ToolSpec: llm.ToolSpec{Name: "scales"}, Says: says}}},
+		openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "how heavy is it?")},
+		openmanus.ModelSaid{Re: 3, Stop: llm.ToolUse, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{llm.Call{ID: "c0-1", Name: "scales", Input: `{"item":"apple"}`}}}},
+	} {
+		s.Apply(openmanus.Event{Seq: int64(i + 1), Body: b})
+	}
+	screen := new(screen)
+	p := linemode.New(screen, linemode.Options{})
+	p.GoOn(&s)
+	p.Event(openmanus.Event{Seq: 5, Body: openmanus.Ruled{Call: "c0-1", Allow: true, By: openmanus.ByGate}})
+	p.Event(openmanus.Event{Seq: 6, Body: openmanus.CallStarted{Call: "c0-1", Attempt: 1}})
+	p.Event(openmanus.Event{Seq: 7, Body: done("c0-1", "7 g")})
+	if got := screen.text(); !strings.Contains(got, "eigh") || !strings.Contains(got, "apple") || strings.Contains(got, "scales") {
+		t.Errorf("it shows\n%s", got)
+	}
+}

@@ -14,13 +14,13 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Read is [New] with the description in dir/NAME.txt and the schema in dir/NAME.json
+// Read is [Headed] with the text in dir/NAME.txt and the schema in dir/NAME.json
 // of files, which are part of the program: a file that is missing is a programmer's
 // mistake, and Read panics.
 func Read(
 	files fs.FS, dir, name string, h openmanus.Hints, arguments ...openmanus.Argument,
 ) openmanus.ToolSpec {
-	return New(name, Text(files, path.Join(dir, name+".txt")), Text(files, path.Join(dir, name+".json")), h, arguments...)
+	return Headed(name, Text(files, path.Join(dir, name+".txt")), Text(files, path.Join(dir, name+".json")), h, arguments...)
 }
 
 // Text returns a file of files. It panics if there is none.
@@ -32,16 +32,23 @@ func Text(files fs.FS, name string) string {
 	return string(data)
 }
 
+// Headed is [New] with a text of the program's own: what stands in it above a line "---" is
+// for people, as [Says] has it, and the rest is the description.
+func Headed(name, text, schema string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
+	head, description, headed := strings.Cut(text, "\n---\n")
+	if !headed {
+		return New(name, text, schema, h, arguments...)
+	}
+	spec := New(name, description, schema, h, arguments...)
+	spec.Says = Says(head)
+	return spec
+}
+
 // New returns the spec of a tool. It trims the description and compacts the
-// schema. Lines of the description above a line "---" are for people: see [Says].
-// arguments declare what calls do with their arguments, for rules about
+// schema. arguments declare what calls do with their arguments, for rules about
 // commands, paths and hosts. New panics if schema is not JSON.
 func New(name, description, schema string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
 	var b bytes.Buffer
-	var says []openmanus.Saying
-	if head, rest, ok := strings.Cut(description, "\n---\n"); ok {
-		says, description = Says(head), rest
-	}
 	if err := json.Compact(&b, []byte(schema)); err != nil {
 		panic(fmt.Sprintf("the schema of the tool %s: %v", name, err))
 	}
@@ -49,7 +56,6 @@ func New(name, description, schema string, h openmanus.Hints, arguments ...openm
 		ToolSpec:  llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Input: b.Bytes()},
 		Hints:     h,
 		Arguments: arguments,
-		Says:      says,
 	}
 }
 

@@ -19,7 +19,7 @@ type composer struct {
 	offers offers   // completions of what stands before the caret
 	width  int      // of the rows, as they were drawn last
 
-	dismissed string // the question that the person put off or has decided: see question.key
+	dismissed string // the question that the person put off: see question.key
 	planned   int64  // the event after which a plan was shown
 }
 

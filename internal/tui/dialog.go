@@ -3,6 +3,8 @@ package tui
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,9 @@ import (
 // must not answer a question. Dialogs of questions that wait no more are closed.
 func (p *program) asked() tea.Cmd {
 	qs := p.questions()
+	maps.DeleteFunc(p.deciding, func(key string, _ bool) bool {
+		return !slices.ContainsFunc(qs, func(q question) bool { return q.key() == key })
+	})
 	for _, w := range p.stack {
 		if d, ok := w.(*dialog); ok && !d.waits(qs) {
 			p.pop(d)
@@ -26,7 +31,7 @@ func (p *program) asked() tea.Cmd {
 		return nil
 	}
 	for _, q := range qs {
-		if q.key() == p.comp.dismissed {
+		if q.key() == p.comp.dismissed || p.deciding[q.key()] {
 			continue
 		}
 		d := &dialog{question: q, textBuffer: newBuffer(""), opened: p.now()}
@@ -197,7 +202,7 @@ type undecidedMsg struct {
 func (d *dialog) decide(p *program, dec Decision) (bool, tea.Cmd) {
 	dec.Session, dec.Call, dec.Kind, dec.Hash, dec.N = d.session, d.call.ID, d.asked.Kind, d.asked.Hash, d.asked.N
 	key := d.key()
-	p.comp.dismissed = key
+	p.deciding[key] = true
 	return true, p.do(func(ctx context.Context) tea.Msg {
 		if err := p.src.Decide(ctx, dec); err != nil {
 			return undecidedMsg{key, err}
@@ -208,9 +213,7 @@ func (d *dialog) decide(p *program, dec Decision) (bool, tea.Cmd) {
 
 // undecided puts a question again whose decision was not taken.
 func (p *program) undecided(msg undecidedMsg) tea.Cmd {
-	if p.comp.dismissed == msg.key {
-		p.comp.dismissed = ""
-	}
+	delete(p.deciding, msg.key)
 	return tea.Batch(p.notice(true, "%v", msg.err), p.asked())
 }
 

@@ -182,6 +182,7 @@ func TestADecidedQuestionIsNotPutAgain(t *testing.T) {
 	p, src := askingOf(t, ruling)
 	src.refuses = errors.New("somebody else drives it")
 	cmd := typing(p, "y")
+	p.comp.dismissed = "another one, which the person puts off meanwhile"
 	if p.asked(); len(p.stack) > 0 {
 		t.Error("the question is put again before its decision is refused")
 	}

@@ -42,11 +42,12 @@ type program struct {
 	lost    bool   // it cannot be followed at the moment
 	lostWhy string
 
-	stack []widget
-	comp  *composer
-	sent  []Message // that are on their way
-	mode  string    // of the next session
-	model string
+	stack    []widget
+	deciding map[string]bool // questions whose decision the journal does not have yet: see question.key
+	comp     *composer
+	sent     []Message // that are on their way
+	mode     string    // of the next session
+	model    string
 
 	escaped  time.Time // when Esc was pressed last
 	leaving  string    // what another key press does
@@ -79,7 +80,7 @@ type widget interface {
 func newProgram(ctx context.Context, o Options) *program {
 	p := &program{
 		o: o, src: o.Source, ctx: ctx, now: time.Now, theme: o.Theme, width: 80, height: 24,
-		mode: o.Mode, model: o.Model, comp: newComposer(o),
+		mode: o.Mode, model: o.Model, comp: newComposer(o), deciding: make(map[string]bool),
 	}
 	p.leave()
 	p.panel.on = true

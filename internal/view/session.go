@@ -102,6 +102,12 @@ func (s *Session) note(ev openmanus.Event) {
 		delete(s.begun, b.Call)
 	case openmanus.CallStarted:
 		s.begun = at(s.begun, b.Call, ev.Time)
+	case openmanus.Rewound:
+		if b.Files {
+			for _, c := range b.Changes {
+				delete(s.Lines, c.Path)
+			}
+		}
 	case openmanus.CallDone:
 		for name, n := range gist.LinesOf(b) {
 			if s.Lines == nil {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,5 +66,23 @@ func TestSessionStandsAsItsState(t *testing.T) {
 				t.Errorf("%s: joined at event %d, people are told\n%s\nand it is\n%s", file, first, got, want)
 			}
 		}
+	}
+}
+
+// What a session went back over counts no more among the lines of its files.
+func TestLinesOfFilesAfterGoingBack(t *testing.T) {
+	var s Session
+	change := func(diff string) openmanus.CallDone {
+		return openmanus.CallDone{Files: []openmanus.FileChange{{Path: "a.go", Change: openmanus.FileModified}}, Detail: json.RawMessage(fmt.Sprintf(`{"path":"a.go","change":"edited","diff":%q}`, diff))}
+	}
+	for i, b := range []openmanus.Body{
+		openmanus.Opened{}, change("--- a/a.go\n+++ b/a.go\n@@ -1 +1,3 @@\n+one\n+two\n"),
+		openmanus.Rewound{ID: "w1", To: 1, Files: true, Changes: []openmanus.FileChange{{Path: "a.go", Change: openmanus.FileModified}}},
+		change("--- a/a.go\n+++ b/a.go\n@@ -1 +1,2 @@\n+three\n"),
+	} {
+		s.Apply(openmanus.Event{Seq: int64(i + 1), Body: b})
+	}
+	if got := s.Lines["a.go"]; got.Added != 1 {
+		t.Errorf("there are %+v", got)
 	}
 }
