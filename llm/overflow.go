@@ -9,8 +9,12 @@ import (
 
 // Overflow returns what the text of a refusal says of a request that was too large: how
 // many tokens fit, reply included, and how many the request had. A number that it does not say is 0.
+// So are both if the text does not speak of tokens, or of a context, but of characters or bytes.
 func Overflow(text string) (fit, had int) {
 	text = strings.ToLower(strings.ReplaceAll(text, ",", ""))
+	if !overflowWords().tokens.MatchString(text) || overflowWords().other.MatchString(text) {
+		return 0, 0
+	}
 	fit, had = number(overflowWords().fit, text), number(overflowWords().had, text)
 	if fit < leastWindow {
 		fit = 0
@@ -26,7 +30,12 @@ func Overflow(text string) (fit, had int) {
 const leastWindow = 256
 
 // overflowWords returns what stands around both numbers, the most certain first.
-var overflowWords = sync.OnceValue(func() (w struct{ fit, had []*regexp.Regexp }) {
+var overflowWords = sync.OnceValue(func() (w struct {
+	fit, had      []*regexp.Regexp
+	tokens, other *regexp.Regexp // what the numbers are of
+}) {
+	w.tokens = regexp.MustCompile(`token|context|n_ctx|model_len|range of input length`)
+	w.other = regexp.MustCompile(`\b(strings?|bytes?|body|characters?|chars)\b`)
 	for _, p := range []string{
 		`n_ctx\W{1,4}(\d+)`,
 		`\[\d+ (\d+)\]`, // DashScope: a range

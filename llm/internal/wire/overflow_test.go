@@ -47,6 +47,9 @@ func TestOverflows(t *testing.T) {
 		{"Cohere", 400, `{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5012."}`, 4081, 0},
 		{"Cloudflare", 400, said("The estimated number of input and maximum output tokens (33000) exceeded this model context window limit (24000)."), 24000, 0},
 		{"a gateway", 413, ``, 0, 0},
+		{"a gateway, in bytes", 413, said("The request body of 1048577 bytes exceeds the limit of 1048576 bytes"), 0, 0},
+		{"OpenAI, in characters", 400, `{"error":{"message":"Invalid 'messages[0].content': string too long. Expected a string with maximum length 1024, but got a string with length 2000 instead.","code":"string_above_max_length"}}`, 0, 0},
+		{"a limit of nobody knows what", 413, said("Request too large: at most 4096"), 0, 0},
 	} {
 		e, text := Refusal(c.status, nil, []byte(c.body))
 		if e.Kind != llm.Context {
