@@ -178,9 +178,6 @@ func fewer[T int | openmanus.Money | time.Duration](v, limit any) bool {
 
 // parseText accepts one line of text.
 func parseText(s string) (any, error) {
-	if name := variableLike.FindStringSubmatch(s); name != nil {
-		return nil, fmt.Errorf("the key is written as %s, which nothing puts a value in place of: write api_key_env = %q", s, name[1])
-	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, errors.New("allowed: one line without control characters")
 	}
@@ -189,9 +186,6 @@ func parseText(s string) (any, error) {
 
 // parseLines accepts lines of text.
 func parseLines(s string) (any, error) {
-	if name := variableLike.FindStringSubmatch(s); name != nil {
-		return nil, fmt.Errorf("the key is written as %s, which nothing puts a value in place of: write api_key_env = %q", s, name[1])
-	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }) {
 		return nil, errors.New("allowed: text without control characters")
 	}
@@ -212,7 +206,7 @@ func parseOrigin(s string) (any, error) {
 func parseKey(s string) (any, error) {
 	s = strings.TrimSpace(s)
 	if name := variableLike.FindStringSubmatch(s); name != nil {
-		return nil, fmt.Errorf("the key is written as %s, which nothing puts a value in place of: write api_key_env = %q", s, name[1])
+		return nil, fmt.Errorf("the key is written as the variable %s, which nothing puts a value in place of: write api_key_env = %[1]q", name[1]+name[2])
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, errors.New("a key is made of printable ASCII characters without spaces, and this is not")
@@ -220,8 +214,9 @@ func parseKey(s string) (any, error) {
 	return s, nil
 }
 
-// variableLike matches a key that is a variable's name in the notation of shells.
-var variableLike = regexp.MustCompile(`^\$\{?(?:env:)?(\w+)\}?$`)
+// variableLike matches a key that is a variable's name in the notation of shells: in braces
+// or in capitals, since a key may begin with a dollar as well.
+var variableLike = regexp.MustCompile(`^\$(?:\{(?:env:)?(\w+)\}|(?:env:)?([A-Z_][A-Z0-9_]*))$`)
 
 // dummy matches the placeholders that examples have in place of a key.
 var dummy = regexp.MustCompile(`(?i)^<?your\b|^<?your_|api[ _-]key>?$`)
