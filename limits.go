@@ -97,14 +97,19 @@ type Prices struct {
 
 // Cost returns the price of u, what one request used.
 func (p Prices) Cost(u llm.Usage) Money {
-	for _, t := range slices.Backward(p.Tiers) {
-		if u.Input > t.Above {
-			p = t
-			break
-		}
-	}
+	p = p.at(u.Input)
 	cached, written := cmp.Or(p.Cached, p.Input), cmp.Or(p.CacheWrite, p.Input)
 	return Money(u.Input-u.Cached-u.CacheWrite)*p.Input + Money(u.Cached)*cached + Money(u.CacheWrite)*written + Money(u.Output)*p.Output
+}
+
+// at returns the prices of a request of so many tokens.
+func (p Prices) at(input int) Prices {
+	for _, t := range slices.Backward(p.Tiers) {
+		if input > t.Above {
+			return t
+		}
+	}
+	return p
 }
 
 // A Window is the size of a model's context window, in tokens. If it is zero, the
@@ -314,6 +319,7 @@ func (s *State) OverBudget() (Reason, string) {
 // limit but the model's own, both in most and in the result.
 func (s *State) ReplyLimit(size, most int, p Prices) int {
 	left := math.MaxInt
+	p = p.at(size)
 	if l := s.Limits.Tokens; l > 0 {
 		left = l - s.Usage.Total() - size
 	}
