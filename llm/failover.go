@@ -1,9 +1,11 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"slices"
 )
 
 // A Named is a model with the name that its replies bear.
@@ -44,7 +46,10 @@ func (f *failover) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, er
 			if (shown || m.Name != "") && !yield(begin, nil) {
 				return
 			}
-			some, done, err := attemptOnce(ctx, m.Model, req, yield)
+			some, done, err := attemptOnce(ctx, m.Model, req, func(d Delta, err error) bool {
+				d.Aside = asidesOf(m.Name, d.Aside)
+				return yield(d, err)
+			})
 			if done {
 				return
 			}
@@ -60,6 +65,15 @@ func (f *failover) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, er
 			}
 		}
 	}
+}
+
+// asidesOf returns what was used on the way to a reply of the model called name.
+func asidesOf(name string, all []Aside) []Aside {
+	all = slices.Clone(all)
+	for i, a := range all {
+		all[i].By = cmp.Or(a.By, name)
+	}
+	return all
 }
 
 // worthAnother reports whether another model may succeed after err.

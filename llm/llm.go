@@ -186,6 +186,10 @@ type Request struct {
 	// Attempts is how often [Retry] makes the request, at most, in place of its
 	// own limit. 0: that limit.
 	Attempts int
+
+	// Requests is how many requests [Sound] makes for a reply, at most, because a budget
+	// has no room for more. 0: its own limits.
+	Requests int
 }
 
 // A Memo keeps data of adapters between the requests of one conversation. The

@@ -22,7 +22,7 @@ type RetryOptions struct {
 	Limiter *Limiter
 
 	// OnRetry, if not nil, is called before each wait with the error of the
-	// attempt that failed, counted from 1.
+	// attempt that failed, counted from 1; once a minute while a server is loading.
 	OnRetry func(err error, wait time.Duration, attempt int)
 }
 
@@ -67,6 +67,7 @@ func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 			most = req.Attempts
 		}
 		begun := time.Now()
+		var told time.Time // when people heard last that the server is loading
 		for attempt := 1; ; attempt++ {
 			if shown && !yield(Delta{Reset: true}, nil) {
 				return
@@ -84,7 +85,8 @@ func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 			var e *Error
 			if errors.As(err, &e) && e.Loading && time.Since(begun) < loadTime && most > 1 {
 				attempt = 0 // which is the next one's number less one
-				if r.opts.OnRetry != nil {
+				if r.opts.OnRetry != nil && time.Since(told) >= time.Minute {
+					told = time.Now()
 					r.opts.OnRetry(err, loadPause, 1)
 				}
 				if err = sleep(ctx, loadPause); err == nil {

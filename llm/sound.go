@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -17,7 +18,9 @@ import (
 //
 // It goes on with a text that was cut at the output limit, four times at most, and the
 // pieces are one reply. That needs more tokens than the request allows, so it is done only
-// where the request has the limit most, which is the one that is configured.
+// where the request has the limit most, which is the one that is configured, and not in the
+// middle of a call that is written as text. [Reply].Usage is that of the first piece, and
+// each other one is a [Reply].Aside. All requests together are [Request].Requests at most.
 //
 // onFault, if not nil, is called with what was wrong before m is asked again.
 func Sound(m Model, most int, onFault func(error)) Model { return &sound{m, most, onFault} }
@@ -41,8 +44,9 @@ const goOn = "Your reply was cut off at the limit of its length. Go on exactly w
 func (s *sound) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		told := *req
+		left := cmp.Or(req.Requests, maxFaults*maxPieces)
 		for n := 1; ; n++ {
-			h := &hearing{yield: yield, tools: req.Tools}
+			h := &hearing{yield: yield, tools: req.Tools, left: &left}
 			last, err := h.whole(ctx, s, &told)
 			if h.over {
 				return
@@ -52,12 +56,17 @@ func (s *sound) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error
 				yield(last, err)
 				return
 			}
-			if !yield(Delta{Usage: last.Usage}, nil) {
+			if !yield(Delta{Usage: last.Usage, Aside: last.Aside}, nil) {
 				return
 			}
-			why := &Error{Kind: Protocol, Permanent: true, Err: fmt.Errorf("the model's reply %s", f.what)}
-			if n == maxFaults {
-				why.Err = fmt.Errorf("%w, as the %d before it", why.Err, n-1)
+			why := &Error{Kind: Protocol, Permanent: true, NoReply: true, Err: fmt.Errorf("the model's reply %s", f.what)}
+			if n == maxFaults || left == 0 {
+				if n > 1 {
+					why.Err = fmt.Errorf("%w, as the %d before it", why.Err, n-1)
+				}
+				if n < maxFaults {
+					why.Err = fmt.Errorf("%w; the budget has no room to ask once more", why.Err)
+				}
 				yield(Delta{}, why)
 				return
 			}
@@ -79,10 +88,10 @@ type fault struct{ what, say string }
 type hearing struct {
 	yield func(Delta, error) bool
 	tools []ToolSpec
+	left  *int // the requests that may follow
 	over  bool // the consumer has stopped, or was told of an error
 
 	reply  Reply
-	usage  Usage
 	tail   []byte // the end of the text or the thinking that grows
 	fresh  int    // bytes of it that were not looked at
 	kind   int    // of what grows: 1 is text, 2 is thinking
@@ -94,32 +103,38 @@ func (h *hearing) whole(ctx context.Context, s *sound, req *Request) (Delta, err
 	told := *req
 	var last Delta
 	for n := 1; ; n++ {
+		*h.left--
 		d, err := h.piece(ctx, s.model, &told)
 		if err != nil && n > 1 && ctx.Err() == nil { // what was heard stays
 			return last, nil
 		}
 		last.Stop = d.Stop
-		if d.Usage != nil {
-			h.usage = sum(h.usage, *d.Usage)
-			u := h.usage
-			last.Usage = &u
+		if n == 1 {
+			last.Usage, last.Aside = d.Usage, d.Aside
+		} else {
+			last.Aside = append(append(last.Aside, d.Aside...), Aside{h.reply.By, used(d, &told)})
 		}
 		parts := h.reply.Message.Parts
-		if err != nil || h.over || h.repeat || d.Stop != Length || n == maxPieces || req.Settings.MaxTokens != s.most || !endsInText(parts) {
+		if err != nil || h.over || h.repeat || d.Stop != Length || n == maxPieces || *h.left <= 0 ||
+			req.Settings.MaxTokens != s.most || !endsInText(parts) || h.inCall(h.reply.Message.Text()) {
 			return last, err
 		}
-		told.Messages = append(slices.Clip(req.Messages), Message{Assistant, parts}, Say(User, goOn))
+		// what follows changes the parts in place, and a request does not change
+		told.Messages = append(slices.Clip(req.Messages), Message{Assistant, slices.Clone(parts)}, Say(User, goOn))
 	}
 }
 
-// sum returns the usage of two requests of which the second has read again what the first
-// has read: what was read counts once, and what was written twice.
-func sum(a, b Usage) Usage {
-	if a == (Usage{}) {
-		return b
+// used returns what a request that went on with a reply has used: without a report, what
+// it had is estimated. What the model wrote is part of the reply, which is counted as one.
+func used(last Delta, req *Request) Usage {
+	if last.Usage != nil {
+		return *last.Usage
 	}
-	a.Output, a.Reasoning, a.Estimated = a.Output+b.Output, a.Reasoning+b.Reasoning, a.Estimated+b.Estimated
-	return a
+	n := CountHead(nil, req.System, req.Tools)
+	for _, m := range req.Messages {
+		n += Count(nil, m)
+	}
+	return Usage{Input: n, Estimated: n}
 }
 
 // endsInText reports whether a reply has no calls, and ends with text that says something.
@@ -261,7 +276,10 @@ func (h *hearing) fault(last Delta) fault {
 	case !last.Stop.Whole() || len(m.Calls()) > 0:
 		return fault{}
 	case strings.TrimSpace(text) == "":
-		return fault{"is empty", "Your last reply was empty. Use a tool, or answer the person in words."}
+		if len(h.tools) == 0 {
+			return fault{"is empty", "Your last reply was empty. Answer in words."}
+		}
+		return fault{"is empty", "Your last reply was empty. Do what you were asked last: answer in words, or use a tool if you may."}
 	case h.written(text):
 		return fault{"has a call of a tool that is written as text", "You wrote the call of a tool as text, where nobody reads it. Make the call itself, with the tools that you are given."}
 	}
@@ -270,8 +288,39 @@ func (h *hearing) fault(last Delta) fault {
 
 // callMarks matches how models begin calls that they write as text.
 var callMarks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`<tool_call>|<function=|<function_calls?>|<invoke name=|<\|?tool[_▁]calls?|\[TOOL_CALLS\]|<\|python_tag\|>|to=functions\.`)
+	return regexp.MustCompile(`<tool_call>|<function=|<function_calls?>|<invoke name=|<\|?tool[_▁]calls?|\[TOOL_CALLS\]|<\|python_tag\|>|to=functions\.|\(Here I called \w+ with`)
 })
+
+// callEnds matches how the calls end that callMarks begin.
+var callEnds = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`</tool_call>|</function>|</function_calls?>|</invoke>|[/_▁]calls?[_▁]end|</\|?tool_calls?|\}\)`)
+})
+
+// inCode reports whether a text that goes on is in a block of code, or in a line of it.
+func inCode(text string) bool {
+	return strings.Count(text, "```")%2 == 1 || strings.Count(text, "`")%2 == 1
+}
+
+// inCall reports whether text stops in the middle of a call that is written as text: one of
+// callMarks, or JSON that is all of it or in a block of code, and names a tool.
+func (h *hearing) inCall(text string) bool {
+	if len(h.tools) == 0 {
+		return false
+	}
+	if all := callMarks().FindAllStringIndex(text, -1); len(all) > 0 {
+		at := all[len(all)-1]
+		if !inCode(text[:at[0]]) && !callEnds().MatchString(text[at[1]:]) {
+			return true
+		}
+	}
+	inside := strings.TrimSpace(text)
+	if all := strings.Split(text, "```"); len(all)%2 == 0 {
+		_, inside, _ = strings.Cut(all[len(all)-1], "\n")
+		inside = strings.TrimSpace(inside)
+	}
+	return inside != "" && strings.Contains("{[", inside[:1]) &&
+		slices.ContainsFunc(h.tools, func(t ToolSpec) bool { return strings.Contains(inside, `"`+t.Name+`"`) })
+}
 
 // written reports whether text ends with the call of a tool that there is, outside of a
 // block of code.
@@ -280,7 +329,7 @@ func (h *hearing) written(text string) bool {
 		return false
 	}
 	at := callMarks().FindStringIndex(text)
-	if at == nil || strings.Count(text[:at[0]], "```")%2 == 1 || strings.Count(text[:at[0]], "`")%2 == 1 {
+	if at == nil || inCode(text[:at[0]]) {
 		return false
 	}
 	call := strings.TrimSpace(text[at[0]:])

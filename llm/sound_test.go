@@ -67,6 +67,7 @@ func TestSound(t *testing.T) {
 		{"a call of nothing that is there", []stream{sounds(llm.End, prose("<tool_call>{\"name\":\"fly\"}</tool_call>"))}, 1, "<tool_call>{\"name\":\"fly\"}</tool_call>", "", 0},
 		{"a loop", []stream{loop, whole}, 2, "All is well.", "over and over", 1},
 		{"a table", []stream{sounds(llm.End, table)}, 1, strings.Repeat("| name | 0 |\n", 300), "", 0},
+		{"a call in our own words", []stream{sounds(llm.End, prose("(Here I called bash with {\"command\":\"ls\"})")), call}, 2, "", "as text", 1},
 		{"withheld", []stream{sounds(llm.Filter)}, 1, "", "", 0},
 		{"a failure", []stream{fails(llm.Error{Kind: llm.Auth})}, 1, "!no luck", "", 0},
 	} {
@@ -85,6 +86,10 @@ func TestSound(t *testing.T) {
 			last := m.requests[len(m.requests)-1].Messages
 			if nudge := last[len(last)-1].Text(); c.nudge != "" && !strings.Contains(nudge, c.nudge) || len(last) > 2 {
 				t.Errorf("%d messages, the last is %q", len(last), nudge)
+			}
+			var e *llm.Error
+			if errors.As(err, &e) && e.NoReply != (c.name == "empty for ever") {
+				t.Errorf("no reply: %v", e.NoReply)
 			}
 			if c.name == "a loop" && r.Aside[0].Usage.Output > 5<<10 {
 				t.Errorf("it was heard for %d tokens", r.Aside[0].Usage.Output)
@@ -113,14 +118,22 @@ func TestSoundGoesOn(t *testing.T) {
 		{"in a call", []stream{sounds(llm.Length, prose("I "), llm.Call{ID: "a", Name: "bash", Input: "{"})}, 0, 1, "I ", llm.Length, 5},
 		{"by a budget", []stream{cut("a")}, 7, 1, "a", llm.Length, 5},
 		{"and then no more", []stream{cut("a"), broken}, 0, 2, "ax", llm.Length, 5},
+		{"in a call as text", []stream{cut("Now: <tool_call>{\"name\":\"ba")}, 0, 1, "Now: <tool_call>{\"name\":\"ba", llm.Length, 5},
+		{"in a call in a block", []stream{cut("```json\n{\"name\":\"bash\", \"argum")}, 0, 1, "```json\n{\"name\":\"bash\", \"argum", llm.Length, 5},
+		{"after a call as text", []stream{cut("<tool_call>bash</tool_call> and"), sounds(llm.End, prose(" so"))}, 0, 2, "<tool_call>bash</tool_call> and so", llm.End, 10},
+		{"in a block of code", []stream{cut("```go\nfunc "), sounds(llm.End, prose("f()"))}, 0, 2, "```go\nfunc f()", llm.End, 10},
 		{"of nothing", []stream{cut("")}, 0, 1, "", llm.Length, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := &heard{attempts: attempts{streams: c.replies}}
-			req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "go")}, Settings: llm.Settings{MaxTokens: c.budget}}
+			req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "go")}, Tools: []llm.ToolSpec{{Name: "bash"}}, Settings: llm.Settings{MaxTokens: c.budget}}
 			r, err := llm.Generate(t.Context(), llm.Sound(m, 0, nil), req)
-			if err != nil || r.Message.Text() != c.text || r.Stop != c.stop || m.asked != c.asked || r.Usage.Output != c.output || r.Usage.Input != 10 {
-				t.Errorf("%q, %s, %d requests, %+v, %v", r.Message.Text(), r.Stop, m.asked, r.Usage, err)
+			all := r.Usage
+			for _, a := range r.Aside {
+				all = all.Add(a.Usage)
+			}
+			if err != nil || r.Message.Text() != c.text || r.Stop != c.stop || m.asked != c.asked || r.Usage.Input != 10 || all.Output != c.output || all.Input != 2*c.output {
+				t.Errorf("%q, %s, %d requests, %+v of %+v, %v", r.Message.Text(), r.Stop, m.asked, r.Usage, all, err)
 			}
 			for i, req := range m.requests[1:] {
 				if n := len(req.Messages); n != 3 || req.Messages[1].Role != llm.Assistant || !strings.HasPrefix(c.text, req.Messages[1].Text()) {
@@ -128,6 +141,40 @@ func TestSoundGoesOn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A piece that is asked for again goes on with the same message: what was heard of the
+// attempt in vain is not in it.
+func TestSoundGoesOnAfterARetry(t *testing.T) {
+	broken := stream{deltas: []llm.Delta{text(0, "cau")}, err: &llm.Error{Kind: llm.Network, Err: errors.New("gone")}}
+	m := &heard{attempts: attempts{streams: []stream{sounds(llm.Length, prose("It is "), prose("be")), broken, sounds(llm.End, prose("cause."))}}}
+	synctest.Test(t, func(t *testing.T) {
+		r, err := llm.Generate(t.Context(), llm.Sound(llm.Retry(m, llm.RetryOptions{}), 0, nil), &llm.Request{})
+		if err != nil || r.Message.Text() != "It is because." {
+			t.Errorf("%q, %v", r.Message.Text(), err)
+		}
+		if again := m.requests[2].Messages[0].Text(); again != "It is be" {
+			t.Errorf("the last request has %q", again)
+		}
+	})
+}
+
+// Sound makes no more requests than the budget has room for, and names no tool to a model
+// that has none.
+func TestSoundIsBounded(t *testing.T) {
+	m := &heard{attempts: attempts{streams: []stream{sounds(llm.Length, prose("a"))}}}
+	r, err := llm.Generate(t.Context(), llm.Sound(m, 0, nil), &llm.Request{Requests: 2})
+	if err != nil || r.Message.Text() != "aa" || m.asked != 2 {
+		t.Errorf("%q after %d, %v", r.Message.Text(), m.asked, err)
+	}
+	m = &heard{attempts: attempts{streams: []stream{sounds(llm.End)}}}
+	_, err = llm.Generate(t.Context(), llm.Sound(m, 0, nil), &llm.Request{Requests: 2})
+	if err == nil || !strings.Contains(err.Error(), "budget") || m.asked != 2 {
+		t.Errorf("%v after %d", err, m.asked)
+	}
+	if said := m.requests[1].Messages[0].Text(); strings.Contains(said, "tool") {
+		t.Errorf("it was told %q", said)
 	}
 }
 
@@ -145,7 +192,7 @@ func TestRetryWaitsForAModelThatLoads(t *testing.T) {
 				yield(llm.Delta{Stop: llm.End}, nil)
 			})
 			r, err := llm.Generate(t.Context(), llm.Retry(m, llm.RetryOptions{OnRetry: func(error, time.Duration, int) { told++ }}), &llm.Request{})
-			if took := time.Since(begun); loads < 10*time.Minute && (err != nil || r.Message.Text() != "up" || took > loads+10*time.Second || told < 10) ||
+			if took := time.Since(begun); loads < 10*time.Minute && (err != nil || r.Message.Text() != "up" || took > loads+10*time.Second || told < 3 || told > 4) ||
 				loads > 10*time.Minute && (err == nil || took > 12*time.Minute) {
 				t.Errorf("%v: %q, %v after %v, told %d times", loads, r.Message.Text(), err, took, told)
 			}
@@ -166,7 +213,8 @@ func TestWatchdogWantsMoreThanLife(t *testing.T) {
 		begun := time.Now()
 		m := aliveModel{}
 		_, err := llm.Generate(t.Context(), llm.Watchdog(m, time.Minute), &llm.Request{})
-		if took := time.Since(begun); llm.KindOf(err) != llm.Timeout || took < 11*time.Minute || took > 14*time.Minute {
+		var e *llm.Error
+		if took := time.Since(begun); !errors.As(err, &e) || e.Kind != llm.Timeout || e.Temporary() || strings.Contains(err.Error(), "sent nothing") || took < 11*time.Minute || took > 14*time.Minute {
 			t.Errorf("%v after %v", err, took)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 // Watchdog returns a Model with an idle timeout: it ends a request to m with an
 // [Error] of kind [Timeout] if no fragment and no sign of life arrives for idle, which
 // is above 0. The time that the consumer takes for a fragment does not count. Signs of
-// life alone count for no longer than twelve times idle.
+// life alone count for no longer than twelve times idle; that error is Permanent.
 func Watchdog(m Model, idle time.Duration) Model {
 	return &timed{model: m, limit: idle, idle: true, late: fmt.Sprintf("the model sent nothing for %v", idle)}
 }
@@ -46,7 +46,7 @@ func (t *timed) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error
 				timer.Stop()
 			}
 			if err != nil {
-				yield(d, t.reason(ctx, inner, err))
+				yield(d, t.reason(ctx, inner, heard, err))
 				return
 			}
 			stopped = stopped || d.Stop != ""
@@ -57,18 +57,25 @@ func (t *timed) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error
 				heard = time.Now()
 			}
 			if t.idle {
-				timer.Reset(min(t.limit, max(0, 12*t.limit-time.Since(heard))))
+				timer.Reset(min(t.limit, max(0, aliveLimits*t.limit-time.Since(heard))))
 			}
 		}
-		if err := t.reason(ctx, inner, nil); err != nil && !stopped {
+		if err := t.reason(ctx, inner, heard, nil); err != nil && !stopped {
 			yield(Delta{}, err)
 		}
 	}
 }
 
-// reason returns err, or the error of the limit if that ended the request.
-func (t *timed) reason(ctx, inner context.Context, err error) error {
+// aliveLimits is how many times the idle limit signs of life count.
+const aliveLimits = 12
+
+// reason returns err, or the error of the limit if that ended the request. heard is when
+// there was more than a sign of life.
+func (t *timed) reason(ctx, inner context.Context, heard time.Time, err error) error {
 	if inner.Err() != nil && ctx.Err() == nil {
+		if most := aliveLimits * t.limit; t.idle && time.Since(heard) >= most {
+			return &Error{Kind: Timeout, Permanent: true, Err: fmt.Errorf("the model's server showed signs of life for %v, and no word of a reply: look at the server, or raise llm.idle_timeout", most)}
+		}
 		return &Error{Kind: Timeout, Err: errors.New(t.late)}
 	}
 	return err
