@@ -539,10 +539,12 @@ func (s *State) mark(seq int64, e ModelSaid) {
 
 // elided folds an elision.
 func (s *State) elided(e Elided) {
+	s.spend(e)
 	if e.N != s.Elisions {
 		return
 	}
 	s.Elisions++
+	s.TooLarge = s.TooLarge || e.Refused != ""
 	s.soft.undo = false
 	instead := make(map[string]llm.Parts)
 	for _, x := range e.Calls {
@@ -670,6 +672,7 @@ func (s *State) Request(t Task) *llm.Request {
 	req := &llm.Request{System: s.Config.System, Tools: s.Config.Offered(), Messages: s.Transcript(t.Re), Settings: s.Config.Settings,
 		Attempts: max(0, s.Limits.Attempts)}
 	req.Settings.MaxTokens = s.ReplyLimit(s.Size(), req.Settings.MaxTokens, s.Config.Prices)
+	req.Requests = s.requestsWithin(s.Size(), req.Settings.MaxTokens)
 	req.Fixed = len(req.Messages)
 	var last llm.Parts
 	if pictures := s.pictures(); len(pictures) > 0 {
@@ -682,6 +685,22 @@ func (s *State) Request(t Task) *llm.Request {
 		req.Messages = append(req.Messages, llm.Message{Role: llm.User, Parts: last})
 	}
 	return req
+}
+
+// requestsWithin returns how many requests of size tokens the budgets have room for, one at
+// least, if the reply to each has most tokens and the next one has it too; 0 if there are
+// budgets of neither tokens nor money, or room for more than anybody makes.
+func (s *State) requestsWithin(size, most int) int {
+	most = cmp.Or(most, s.Config.Window.Reply, shortReply)
+	var u llm.Usage
+	for n := range 20 {
+		u = u.Add(llm.Usage{Input: size + n*most, Output: most})
+		tokens, money := s.Limits.Tokens, s.Limits.Money
+		if tokens > 0 && s.Usage.Total()+u.Total() > tokens || money > 0 && s.Cost+s.Config.Prices.Cost(u) > money {
+			return max(1, n)
+		}
+	}
+	return 0
 }
 
 // A softening is what the last [Softened] events have changed since the last reply. A reply
@@ -803,7 +822,7 @@ func wantsThoughts(refused string) bool {
 // of returns a message as it is sent after e. names are those of the tools of calls.
 func (e Softened) of(m llm.Message, names map[string]string) llm.Message {
 	parts := e.parts(m.Parts)
-	if e.Plain {
+	if e.Plain && (m.Role == llm.Tool || slices.ContainsFunc(m.Parts, isCall)) {
 		var texts []string
 		for _, p := range parts {
 			switch p := p.(type) {

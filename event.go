@@ -310,6 +310,9 @@ type (
 	Elided struct {
 		N     int       `json:"n"`
 		Calls []Elision `json:"calls"`
+		// the error of the provider, if it refused the request as too large
+		Refused string     `json:"refused,omitempty"`
+		Aside   []ModelUse `json:"aside,omitempty"` // what that request has used
 	}
 
 	// Compacted replaces the conversation up to a reply, and the results of
@@ -549,6 +552,8 @@ func ModelUses(b Body) []ModelUse {
 	case ModelFailed:
 		own, aside = ModelUse{b.By, b.Usage, b.Cost, b.Free}, b.Aside
 	case Softened:
+		aside = b.Aside
+	case Elided:
 		aside = b.Aside
 	case Compacted:
 		own, aside = ModelUse{b.By, b.Usage, b.Cost, b.Free}, b.Aside

@@ -61,6 +61,7 @@ type moment struct {
 	files    map[string]noted
 	others   map[string]noted // State.meanwhile
 	exact    bool
+	plain    bool // State.plainCalls
 }
 
 // noteMoment remembers the conversation before an event that goes on with it. It
@@ -78,6 +79,7 @@ func (s *State) noteMoment(next Body) {
 		seq: s.Seq, said: slices.Clip(s.Said), marks: slices.Clip(s.marks), calls: slices.Clone(s.Calls), inbox: slices.Clone(s.Inbox),
 		requests: slices.Clip(s.Requests), answer: s.Answer, outcome: s.Outcome, partial: s.partial, partAt: s.partAt,
 		last: maps.Clone(s.last), kept: maps.Clone(s.kept), files: s.files, others: s.meanwhile, exact: s.exact,
+		plain: s.plainCalls,
 	})
 }
 
@@ -156,7 +158,7 @@ func (s *State) goBack(m moment) {
 	s.Said, s.marks, s.Calls, s.Inbox = m.said, m.marks, slices.Clone(m.calls), slices.Clone(m.inbox)
 	s.Requests, s.Answer, s.partial, s.partAt = m.requests, m.answer, m.partial, m.partAt
 	s.last, s.kept = maps.Clone(m.last), maps.Clone(m.kept)
-	s.past, s.settled, s.TooLarge, s.plainCalls, s.soft = nil, true, false, false, softening{}
+	s.past, s.settled, s.TooLarge, s.plainCalls, s.soft = nil, true, false, m.plain, softening{}
 	if s.Outcome = m.outcome; s.Outcome.Status == "" {
 		s.Outcome = Outcome{Status: Halted, Reason: ByPerson, Error: "went back"}
 	}

@@ -305,6 +305,7 @@ func (s *State) moved(seq int64, e Configured) {
 		note.Seq, at = s.Inbox[i].Seq, i // before the request, which stays what is to be answered
 	}
 	s.Inbox = slices.Insert(s.Inbox, at, note)
+	s.soft.undo = false // what was before would come back without the note
 }
 
 // userSaid folds a message of the user. It starts a request: the limits that are

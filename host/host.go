@@ -81,7 +81,7 @@ type Host struct {
 	Local *run.Local
 
 	// OnRetry and OnFailover, if not nil, are called when a model did not
-	// answer and is asked again after wait, and when the model named to is
+	// answer and is asked again after wait, or at once, as err then says, and when the model named to is
 	// asked in its place.
 	OnRetry    func(err error, wait time.Duration)
 	OnFailover func(err error, to string)

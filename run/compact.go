@@ -118,7 +118,12 @@ func (w *Worker) shrink(ctx context.Context, x *Session, t openmanus.Task, refus
 			return b, err
 		}
 	}
-	return w.elide(ctx, s, results)
+	b, err := w.elide(ctx, s, results)
+	if e, ok := b.(openmanus.Elided); ok {
+		e.Refused = refused.Error()
+		b = e
+	}
+	return b, err
 }
 
 // leastText is the fewest bytes of a conversation that a summary is asked of.
@@ -153,7 +158,7 @@ func summarize(
 			req := summaryRequest(s, c.End, ask)
 			req.Settings.MaxTokens = summaryLimit(s, h, room, s.Size())
 			r, err := llm.Measure(ctx, h.Model, a.Counter, req, nil)
-			if err == nil && r.Message.Text() != "" || err != nil && !tooLong(err) {
+			if err == nil && r.Message.Text() != "" || err != nil && !tooLong(err) && !noReply(err) {
 				return r, h, llm.SentOf(req), err
 			}
 			before = append(r.Aside, llm.Aside{By: r.By, Usage: r.Usage})
@@ -183,6 +188,12 @@ func summarize(
 		err = &llm.Error{Kind: llm.Protocol, Err: errors.New("the model wrote no summary")}
 	}
 	return r, h, llm.SentOf(req), err
+}
+
+// noReply reports whether err says that a model's replies were none.
+func noReply(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && e.NoReply
 }
 
 // summaryLimit returns how many tokens the reply with a summary may have, to a request of

@@ -89,7 +89,7 @@ func (w *Worker) noReply(
 	f.Kind = llm.KindOf(err)
 	if outgrown(x.State, err) {
 		if b, e := w.shrink(ctx, x, t, err); b != nil || e != nil {
-			return b, e
+			return after(f, b), e
 		}
 		if f.Kind == llm.Context && x.State.TooLarge {
 			err = &llm.Error{Kind: llm.Context, Err: fmt.Errorf("%w; older parts of the conversation have been left out already", err)}
@@ -109,6 +109,23 @@ func (w *Worker) noReply(
 	return f, nil
 }
 
+// after returns b, which follows a request in vain, with what f records that it has used.
+func after(f openmanus.ModelFailed, b openmanus.Body) openmanus.Body {
+	used := openmanus.ModelUses(f)
+	switch next := b.(type) {
+	case openmanus.Compacted:
+		next.Aside = append(used, next.Aside...)
+		return next
+	case openmanus.Elided:
+		next.Aside = used
+		return next
+	case openmanus.ModelFailed:
+		next.Aside = append(used, next.Aside...)
+		return next
+	}
+	return b
+}
+
 // refusesHistory reports whether a provider refused a request for what is in it, and not
 // because it is too long.
 func refusesHistory(err error) bool {
@@ -124,7 +141,7 @@ func soften(s *openmanus.State, f openmanus.ModelFailed, err error) *openmanus.S
 	}
 	b := s.Soften(err.Error())
 	if b != nil {
-		b.Aside, b.Sent = f.Aside, f.Sent
+		b.Aside, b.Sent = openmanus.ModelUses(f), f.Sent
 	}
 	return b
 }

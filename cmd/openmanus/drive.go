@@ -59,6 +59,10 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 		d.person = &person{ask: a.t.ask, print: d.print, all: make(map[string]bool), acts: a.acts()}
 	}
 	a.OnRetry = func(err error, wait time.Duration) {
+		if wait == 0 { // it did, and err says what becomes of the answer
+			d.print.Remark("%v", err)
+			return
+		}
 		d.print.Remark("the model did not answer (%v); trying again in %s", err, wait.Round(100*time.Millisecond))
 	}
 	a.OnFailover = func(err error, to string) { d.print.Remark("the model failed (%v); asking %s instead", err, to) }

@@ -84,7 +84,11 @@ func New(ctx context.Context, o Options) *Source {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Source{Options: o, ctx: ctx, cancel: cancel, stands: make(map[string]*standing)}
-	o.OnRetry = func(err error, _ time.Duration) {
+	o.OnRetry = func(err error, wait time.Duration) {
+		if wait == 0 { // it did answer, and err says what becomes of that
+			o.Tell(err.Error(), true)
+			return
+		}
 		o.Tell(fmt.Sprintf("the model did not answer (%v); trying again", err), true)
 	}
 	o.OnFailover = func(err error, to string) {

@@ -49,9 +49,12 @@ func Note(b openmanus.Body) (text string, bad bool) {
 		}
 		return text, false
 	case openmanus.Softened:
-		how := "without pictures and reasoning"
-		if b.Plain {
+		how := "without pictures"
+		switch {
+		case b.Plain:
 			how = "as plain text"
+		case b.Thoughts:
+			how = "without pictures and reasoning"
 		}
 		return fmt.Sprintf("the provider refused what was sent (%s): it is sent again %s", clip.Text(clip.OneLine(b.Refused), 200), how), false
 	case openmanus.Rewound:

@@ -190,6 +190,8 @@ func (p *player) adopt(b openmanus.Body, ev openmanus.Event, s *openmanus.State)
 		b = p.withRe(b, ev.Body)
 	case openmanus.Softened:
 		b = with(b, ev.Body, "Aside")
+	case openmanus.Elided:
+		b = with(b, ev.Body, "Refused", "Aside")
 	case openmanus.Compacted:
 		b = with(b, ev.Body, "Usage", "Cost", "Free", "Aside")
 	case openmanus.Stopped, openmanus.Ended:
