@@ -15,9 +15,9 @@ type Fact struct {
 	Key     string    `json:"key"`               // as in [models]: window, output, vision, tools, reasoning
 	Value   string    `json:"value"`             // a number, or true or false
 	From    string    `json:"from"`              // what said it, such as its list of models
-	Refusal bool      `json:"refusal,omitempty"` // it refused a request, which counts before the configuration
+	Refusal bool      `json:"refusal,omitempty"` // it refused a request
 	At      time.Time `json:"at"`                // when
-	Why     string    `json:"why,omitempty"`     // the words of a refusal
+	Why     string    `json:"why,omitempty"`     // by what it is known, such as the words of a refusal; "": the endpoint said so itself
 }
 
 // source returns where the value of f comes from.
@@ -46,14 +46,17 @@ func info(facts []Fact) (i Info) {
 	return i
 }
 
-// learned returns the facts about m that count before the configuration, and those that
-// count after it.
+// refusalFor is how long a refusal counts beside the configuration, and not after it.
+const refusalFor = 7 * 24 * time.Hour
+
+// learned returns the facts about m that count beside the configuration, which are the
+// window of a refusal of this week, and those that count after it.
 func (c *Config) learned(m Model) (refusals, said []Fact) {
 	if c.Learned == nil || m.BaseURL == "" {
 		return nil, nil
 	}
 	for _, f := range c.Learned(m) {
-		if f.Refusal {
+		if f.Refusal && f.Key == "window" && time.Since(f.At) < refusalFor {
 			refusals = append(refusals, f)
 		} else {
 			said = append(said, f)
@@ -64,11 +67,12 @@ func (c *Config) learned(m Model) (refusals, said []Fact) {
 
 // factAt returns the source of a value of m that its endpoint has told.
 func factAt(facts []Fact, key string) (Source, bool) {
-	i := slices.IndexFunc(facts, func(f Fact) bool { return f.Key == key })
-	if i < 0 {
-		return Source{}, false
+	for _, f := range slices.Backward(facts) { // the last one counts: see info
+		if f.Key == key {
+			return f.source(), true
+		}
 	}
-	return facts[i].source(), true
+	return Source{}, false
 }
 
 // Told says in one line what the endpoint of m has told of it, with days; "" if nothing.

@@ -459,13 +459,16 @@ func (c *Config) info(m Model) Info {
 	if last.Window != 0 {
 		known.Window, known.Output = last.Window, 0 // of a model of that name elsewhere
 	}
-	first := info(refusals)
+	window := i.Window
+	if refused := info(refusals).Window; window == 0 || refused > 0 && refused < window {
+		window = refused
+	}
 	return Info{
-		Window: or(first.Window, or(i.Window, known.Window)), Output: or(i.Output, or(last.Output, known.Output)),
+		Window: or(window, known.Window), Output: or(i.Output, or(last.Output, known.Output)),
 		PriceIn: or(i.PriceIn, known.PriceIn), PriceOut: or(i.PriceOut, known.PriceOut), PriceCached: or(i.PriceCached, known.PriceCached),
 		PriceCacheWrite: or(i.PriceCacheWrite, known.PriceCacheWrite),
 		Free:            i.Free || known.Free,
-		Vision:          or(first.Vision, or(i.Vision, or(last.Vision, known.Vision))), Tools: or(first.Tools, or(i.Tools, or(last.Tools, known.Tools))),
+		Vision:          or(i.Vision, or(last.Vision, known.Vision)), Tools: or(i.Tools, or(last.Tools, known.Tools)),
 		Reasoning: or(i.Reasoning, or(last.Reasoning, known.Reasoning)),
 		Refuses:   or(i.Refuses, known.Refuses), Pattern: known.Pattern, Day: known.Day, Tiers: known.Tiers,
 	}
@@ -483,10 +486,11 @@ func (m Model) modelKey() string {
 // such as "window". It is the zero Source if the value is not known.
 func (c *Config) InfoAt(m Model, key string) Source {
 	refusals, said := c.learned(m)
-	if at, ok := factAt(refusals, key); ok {
+	name := "models." + quotedName(m.modelKey()) + "." + key
+	if at, ok := factAt(refusals, key); ok && (!c.Set(name) || info(refusals).Window < c.Models[m.modelKey()].Window) {
 		return at
 	}
-	if name := "models." + quotedName(m.modelKey()) + "." + key; c.Set(name) {
+	if c.Set(name) {
 		return c.Origin(name)
 	}
 	if at, ok := factAt(said, key); ok {

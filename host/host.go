@@ -99,7 +99,7 @@ type Host struct {
 	seen          sync.Map     // limiterName and model → *llm.Seen
 	wrongEndpoint atomic.Bool
 	book          endpointBook
-	toolless      sync.Map // limiterName and model → *atomic.Bool: its endpoint leaves tools out
+	toolless      sync.Map // limiterName and model → *atomic.Int32: how often its endpoint left tools out
 
 	servers serverClients // of MCP
 	hooks   hookBook
@@ -227,20 +227,20 @@ func (h *Host) AllKinds() []agents.Kind {
 // second. Remarks about the choice go to Warn.
 func (h *Host) Choose(ctx context.Context) (string, config.Model, error) {
 	choose := func() (config.Model, error) {
+		if own := h.ownModel(h.Config.Run.Agent); own != "" && !h.Config.Set("run.model") {
+			return h.Config.Model(own)
+		}
 		return h.Config.Choose(func(base string, key config.Secret) ([]string, error) { return served(ctx, base, key) })
 	}
 	m, err := choose()
 	if err == nil {
-		asked, note := h.book.lookAt(ctx, h.Config, m)
+		told, note := h.book.lookAt(ctx, h.Config, m)
 		if note != "" {
 			h.warnf("%s", note)
 		}
-		if asked {
+		if told {
 			m, err = choose()
 		}
-	}
-	if own := h.ownModel(h.Config.Run.Agent); own != "" && !h.Config.Set("run.model") {
-		m, err = h.Config.Model(own)
 	}
 	if err != nil {
 		return "", m, mistake(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // An endpointBook is the file that keeps what endpoints have told of their models, by
@@ -29,8 +31,9 @@ type endpointBook struct {
 
 // A page is what the book has of one model.
 type page struct {
-	Asked time.Time     `json:"asked,omitzero"` // when the endpoint was asked last
-	Facts []config.Fact `json:"facts,omitempty"`
+	Asked  time.Time     `json:"asked,omitzero"`  // when the endpoint said last what it has, or that it does not say it
+	Failed time.Time     `json:"failed,omitzero"` // when it was asked last in vain
+	Facts  []config.Fact `json:"facts,omitempty"`
 }
 
 // bookKey names a model in the book. It contains no password.
@@ -45,7 +48,7 @@ func (b *endpointBook) read() map[string]page {
 	if b.dir == "" {
 		return pages
 	}
-	if data, err := os.ReadFile(b.path()); err == nil && json.Unmarshal(data, &pages) != nil {
+	if data, err := os.ReadFile(b.path()); err == nil && json.Unmarshal(data, &pages) != nil || pages == nil { // null
 		return make(map[string]page)
 	}
 	return pages
@@ -54,7 +57,7 @@ func (b *endpointBook) read() map[string]page {
 // facts is the [config.Config].Learned.
 func (b *endpointBook) facts(m config.Model) []config.Fact { return b.read()[bookKey(m)].Facts }
 
-// change changes the page of a model.
+// change changes the page of a model. A page that stays as it was is not written.
 func (b *endpointBook) change(m config.Model, change func(*page)) error {
 	if b.dir == "" {
 		return nil
@@ -62,9 +65,14 @@ func (b *endpointBook) change(m config.Model, change func(*page)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	pages := b.read()
-	p := pages[bookKey(m)]
+	was := pages[bookKey(m)]
+	p := was
+	p.Facts = slices.Clone(was.Facts)
 	change(&p)
-	if pages[bookKey(m)] = p; p.Asked.IsZero() && len(p.Facts) == 0 {
+	if p.Asked.Equal(was.Asked) && p.Failed.Equal(was.Failed) && slices.Equal(p.Facts, was.Facts) {
+		return nil
+	}
+	if pages[bookKey(m)] = p; p.Asked.IsZero() && p.Failed.IsZero() && len(p.Facts) == 0 {
 		delete(pages, bookKey(m))
 	}
 	data, err := json.MarshalIndent(pages, "", "  ")
@@ -88,28 +96,30 @@ func (b *endpointBook) change(m config.Model, change func(*page)) error {
 	return err
 }
 
-// refused notes what a refusal told of a model. It reports whether that is new.
-func (b *endpointBook) refused(m config.Model, key, value, why string) (isNew bool) {
+// found notes what was found out about a model though its endpoint does not say so. It
+// reports whether that is new.
+func (b *endpointBook) found(m config.Model, f config.Fact) (isNew bool) {
 	err := b.change(m, func(p *page) {
-		same := func(f config.Fact) bool { return f.Refusal && f.Key == key }
-		if i := slices.IndexFunc(p.Facts, same); i >= 0 && p.Facts[i].Value == value {
+		same := func(g config.Fact) bool { return g.Why != "" && g.Key == f.Key }
+		if i := slices.IndexFunc(p.Facts, same); i >= 0 && p.Facts[i].Value == f.Value && !f.Refusal {
 			return
 		}
 		isNew = true
-		p.Facts = append(slices.DeleteFunc(p.Facts, same), config.Fact{Key: key, Value: value, From: "a refusal", Refusal: true, At: time.Now(), Why: clip.Text(why, 300)})
+		f.At, f.Why = time.Now(), clip.Text(f.Why, 300)
+		p.Facts = append(slices.DeleteFunc(p.Facts, same), f)
 	})
 	return isNew && err == nil
 }
 
-// told notes what an endpoint says of itself. A refusal of something that it now says
-// otherwise was one of another day.
+// told notes what an endpoint says of itself. What was found out about the same, such as
+// by a refusal, was of another day.
 func (b *endpointBook) told(m config.Model, facts []config.Fact) error {
 	return b.change(m, func(p *page) {
-		p.Asked = time.Now()
+		p.Asked, p.Failed = time.Now(), time.Time{}
 		var kept []config.Fact
 		for _, f := range p.Facts {
 			again := slices.ContainsFunc(facts, func(g config.Fact) bool { return g.Key == f.Key })
-			if f.Refusal && !(again && f.Key == "window") {
+			if f.Why != "" && !again {
 				kept = append(kept, f)
 			}
 		}
@@ -117,47 +127,66 @@ func (b *endpointBook) told(m config.Model, facts []config.Fact) error {
 	})
 }
 
-// learnFrom notes what an error of a model tells of it.
+// notTold notes that an endpoint did not say what it has, because of err. What is known of
+// it stays.
+func (b *endpointBook) notTold(m config.Model, err error) error {
+	return b.change(m, func(p *page) {
+		var status doctor.StatusError
+		if errors.As(err, &status) && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
+			p.Asked, p.Failed = time.Now(), time.Time{}
+		} else {
+			p.Failed = time.Now()
+		}
+	})
+}
+
+// learnFrom notes what an error of a model tells of its window, if that is smaller than
+// the one that is known.
 func (b *endpointBook) learnFrom(m config.Model, err error) {
 	var e *llm.Error
-	if !errors.As(err, &e) || m.BaseURL == "" {
+	if !errors.As(err, &e) || m.BaseURL == "" || e.Kind != llm.Context {
 		return
 	}
-	switch {
-	case e.Kind == llm.Context:
-		if fit, _ := llm.Overflow(e.Error()); fit > 0 && fit != m.Info.Window {
-			b.refused(m, "window", strconv.Itoa(fit), e.Error())
-		}
-	case e.Images == llm.NoImages:
-		b.refused(m, "vision", "false", e.Error())
+	if fit, _ := llm.Overflow(e.Error()); fit > 0 && (m.Info.Window == 0 || fit < m.Info.Window) {
+		b.found(m, config.Fact{Key: "window", Value: strconv.Itoa(fit), From: "a refusal", Refusal: true, Why: e.Error()})
 	}
 }
 
-// freshFor is how long what an endpoint said of itself is believed without asking again.
-const freshFor = 24 * time.Hour
+// freshFor is how long what an endpoint said of itself is believed without asking again,
+// and againAfter when one is asked again that could not be asked.
+const (
+	freshFor   = 24 * time.Hour
+	againAfter = 10 * time.Minute
+)
 
 // lookAt asks the endpoint of m what it says of itself, if nobody else can know it: one
-// that the person names, whose window is neither configured nor known, or a server of
-// this machine. It takes two seconds at most, at most once a day. It
-// reports whether it asked, and returns a sentence for people, or "".
-func (b *endpointBook) lookAt(ctx context.Context, cfg *config.Config, m config.Model) (asked bool, note string) {
-	if b.dir == "" || !m.Provider.Lists || !m.Provider.Compatible || cfg.Set("models."+strconv.Quote(m.String())+".window") {
+// that speaks as OpenAI does, of whose model neither the configuration nor the catalogue
+// knows the window. It takes two seconds at most, at most once a day, or once in ten
+// minutes if that fails. It reports whether the endpoint said something, and returns a
+// sentence for people, or "".
+func (b *endpointBook) lookAt(ctx context.Context, cfg *config.Config, m config.Model) (told bool, note string) {
+	if b.dir == "" || !m.Provider.Lists || !m.Provider.Compatible {
 		return false, ""
 	}
-	if time.Since(b.read()[bookKey(m)].Asked) < freshFor {
+	if from := cfg.InfoAt(m, "window").From; m.Info.Window != 0 && from != provider.Endpoint {
 		return false, ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	if p := b.read()[bookKey(m)]; time.Since(p.Asked) < freshFor || time.Since(p.Failed) < againAfter {
+		return false, ""
+	}
+	quick, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	t, err := doctor.Probe(ctx, m.BaseURL, string(m.Key), m.Name)
-	var status doctor.StatusError
-	if err != nil && !errors.As(err, &status) {
-		return false, "" // it is not there: the request will say so
+	t, err := doctor.Probe(quick, m.BaseURL, string(m.Key), m.Name)
+	if err != nil {
+		if ctx.Err() == nil {
+			_ = b.notTold(m, err) // a data directory that cannot be written is reported elsewhere
+		}
+		return false, "" // the request will say what is wrong
 	}
 	if n := len(t.Models); n > 1 && !slices.Contains(t.Models, m.Name) && !slices.Contains(t.Models, m.Name+":latest") {
 		note = fmt.Sprintf("%s does not list %s; it has %s", m.Address(), m.Name, strings.Join(t.Models[:min(12, n)], ", "))
 	}
-	return b.told(m, t.Facts) == nil, note // a data directory that cannot be written is reported elsewhere
+	return b.told(m, t.Facts) == nil, note
 }
 
 // ProbeModel asks the endpoint of the model with the name, or of the default model, what it

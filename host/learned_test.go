@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
@@ -37,8 +38,9 @@ func learnedConfig(t *testing.T, dir, base, more string) (*config.Config, config
 	return cfg, m
 }
 
-// The word of an endpoint counts before the catalogue and after the configuration; its
-// refusal counts before both. Each is shown with where it is from, and its day.
+// The word of an endpoint counts before the catalogue and after the configuration. Of its
+// refusal and the configuration the smaller window counts, for a week. Each is shown with
+// where it is from, and its day.
 func TestWhatEndpointsSay(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,6 +77,21 @@ func TestWhatEndpointsSay(t *testing.T) {
 	book.learnFrom(m, &llm.Error{Kind: llm.Context, Err: errors.New("m: request (9012 tokens) exceeds the available context size (8192 tokens)")})
 	is(8192, "endpoint: a refusal, 20", "")
 	is(8192, "endpoint: a refusal, 20", "[models.\"compat/m\"]\nwindow = 9000\n")
+	is(4096, "config.toml", "[models.\"compat/m\"]\nwindow = 4096\n")
+	for _, text := range []string{"string too long: expected a string with maximum length 1024", "this model's context length is 9000 tokens"} {
+		_, m = learnedConfig(t, dir, base, "")
+		book.learnFrom(m, &llm.Error{Kind: llm.Context, Err: errors.New(text)})
+		is(8192, "endpoint: a refusal, 20", "")
+	}
+	if err := book.change(m, func(p *page) {
+		for i := range p.Facts {
+			p.Facts[i].At = p.Facts[i].At.Add(-8 * 24 * time.Hour)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	is(9000, "config.toml", "[models.\"compat/m\"]\nwindow = 9000\n")
+	is(8192, "endpoint: a refusal, 20", "")
 	if other, _ := learnedConfig(t, dir, base+"/elsewhere", ""); other.Told(m) == "" {
 		t.Error("the model is forgotten")
 	}
@@ -94,10 +111,81 @@ func TestWhatEndpointsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	is(0, "default", "")
-	if !book.refused(m, "tools", "false", "no tools") || book.refused(m, "tools", "false", "no tools") {
-		t.Error("a refusal is new once")
+	none := config.Fact{Key: "tools", Value: "false", From: "what it counts", Why: "no tools"}
+	if !book.found(m, none) || book.found(m, none) {
+		t.Error("what is found is new once")
 	}
 	if _, m := learnedConfig(t, dir, base, ""); m.Info.Tools == nil || *m.Info.Tools {
 		t.Errorf("%+v", m.Info)
+	}
+	// a person can take that back
+	if _, m := learnedConfig(t, dir, base, "[models.\"compat/m\"]\ntools = true\n"); m.Info.Tools == nil || !*m.Info.Tools {
+		t.Errorf("%+v", m.Info)
+	}
+	// what stays as it is is not written, and a file with null is like none
+	if err := os.WriteFile(filepath.Join(dir, "endpoints.json"), []byte("null"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := book.change(m, func(*page) {}); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(book.path()); err != nil || string(data) != "null" {
+		t.Errorf("it was written without a reason: %s, %v", data, err)
+	}
+	if !book.found(m, none) {
+		t.Error("nothing is learnt")
+	}
+}
+
+// An endpoint that cannot say now what it has is not forgotten, and asked again in ten
+// minutes; one that never says it, tomorrow. None is asked whose window is known.
+func TestEndpointsThatDoNotSay(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		asked  bool
+	}{
+		{"no such page", 404, "", true},
+		{"a key that does not fit", 401, "", false},
+		{"too many requests", 429, "", false},
+		{"it is loading", 503, "", false},
+		{"a web page", 200, "<html>Hello</html>", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 0
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				n++
+				w.WriteHeader(c.status)
+				fmt.Fprint(w, c.body)
+			}))
+			defer s.Close()
+			dir := t.TempDir()
+			cfg, m := learnedConfig(t, dir, s.URL+"/v1", "")
+			book := &endpointBook{dir: dir}
+			if err := book.told(m, []config.Fact{{Key: "window", Value: "16384", From: "its list of models", At: time.Now()}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := book.change(m, func(p *page) { p.Asked = time.Now().Add(-25 * time.Hour) }); err != nil {
+				t.Fatal(err)
+			}
+			cfg, m = learnedConfig(t, dir, s.URL+"/v1", "")
+			for range 2 {
+				if told, _ := book.lookAt(t.Context(), cfg, m); told {
+					t.Error("it told something")
+				}
+			}
+			p := book.read()[bookKey(m)]
+			if n != 1 || len(p.Facts) != 1 || time.Since(p.Asked) < time.Hour != c.asked || p.Failed.IsZero() != c.asked {
+				t.Errorf("asked %d times: %+v", n, p)
+			}
+			if _, err := ForgetModel(cfg, ""); err != nil {
+				t.Fatal(err)
+			}
+			cfg, m = learnedConfig(t, dir, s.URL+"/v1", "[models.\"compat/m\"]\nwindow = 9000\n")
+			if book.lookAt(t.Context(), cfg, m); n != 1 {
+				t.Error("it was asked though its window is configured")
+			}
+		})
 	}
 }

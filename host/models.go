@@ -113,14 +113,16 @@ func (h *Host) fallbacks(m config.Model) (others []config.Model, err error) {
 // those that its provider refuses, or else they are left out.
 func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	not := func(can *bool) bool { return can != nil && !*can }
+	own := h.Config.Models[m.String()]
 	switch {
 	case not(m.Info.Tools):
 		model = llm.PromptTools(model)
-	case m.Provider.Compatible:
-		dropped, _ := h.toolless.LoadOrStore(limiterName(m)+" "+m.String(), new(atomic.Bool))
-		model = llm.KeepTools(model, tokens.For(m.Provider.Name, m.Name), dropped.(*atomic.Bool), func() {
-			h.book.refused(m, "tools", "false", "it counted far fewer tokens than a request with its tools has, and called none")
-			h.warnf("%s leaves the tools out of what the model reads: they are described to it in words from now on ([models.%q] tools = true takes that back)", m, m)
+	case m.Provider.Compatible && (own == nil || own.Tools == nil): // a person knows better
+		dropped, _ := h.toolless.LoadOrStore(limiterName(m)+" "+m.String(), new(atomic.Int32))
+		model = llm.KeepTools(model, tokens.For(m.Provider.Name, m.Name), dropped.(*atomic.Int32), func() {
+			h.book.found(m, config.Fact{Key: "tools", Value: "false", From: "what it counts",
+				Why: "it counted far fewer tokens than a request with its tools has, and called none"})
+			h.warnf("%s leaves the tools out of what the model reads: they are described to it in words from now on (openmanus models probe --forget %s, or [models.%q] tools = true, takes that back)", m, m, m)
 		})
 	}
 	say := func(err error) {
@@ -132,7 +134,9 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	if not(m.Info.Vision) {
 		model = llm.ReadImages(model, reader, counter, name)
 	} else {
-		seen, _ := h.seen.LoadOrStore(limiterName(m)+" "+m.String(), new(llm.Seen))
+		seen, _ := h.seen.LoadOrStore(limiterName(m)+" "+m.String(), &llm.Seen{OnBlind: func(err error) {
+			h.book.found(m, config.Fact{Key: "vision", Value: "false", From: "a refusal", Why: err.Error()})
+		}})
 		model = llm.SpareImages(model, reader, counter, name, seen.(*llm.Seen), func(err error) {
 			say(fmt.Errorf("%w; it is asked again without images", err))
 		})
@@ -165,7 +169,7 @@ func (h *Host) eye(m config.Model) (llm.Model, llm.Counter, string) {
 
 // watched returns a model that reports a wrong endpoint with
 // [Host.WrongEndpoint]: a network error that retrying cannot mend. It remembers what
-// refusals tell of the model, which is configured as m.
+// refusals tell of the window of the model, which is configured as m.
 func (h *Host) watched(model llm.Model, m config.Model) llm.Model {
 	return watchedModel{model, &h.wrongEndpoint, func(err error) { h.book.learnFrom(m, err) }}
 }

@@ -8,10 +8,11 @@ import (
 
 // KeepTools returns a Model that notices a server which leaves tools out of what the model
 // reads, without an error: it reports far fewer tokens than a request with its tools has,
-// about as many as one without, and the model calls none. Then the reply is void, and from
-// then on tools are described as text: see [PromptTools]. Dropped remembers that, for all
+// about as many as one without, and the model calls none. Then the reply is void, and
+// tools are described as text: see [PromptTools]. After two such replies, with no call
+// between them, so they are from then on. Dropped counts them, for all
 // models that share it; c counts tokens; onDrop, if not nil, is called once.
-func KeepTools(m Model, c Counter, dropped *atomic.Bool, onDrop func()) Model {
+func KeepTools(m Model, c Counter, dropped *atomic.Int32, onDrop func()) Model {
 	return &keeping{m, PromptTools(m), c, dropped, onDrop}
 }
 
@@ -20,7 +21,7 @@ type keeping struct {
 	Model
 	prompted Model
 	counter  Counter
-	dropped  *atomic.Bool
+	dropped  *atomic.Int32
 	onDrop   func()
 }
 
@@ -28,9 +29,13 @@ type keeping struct {
 // server that counts otherwise.
 const fewTools = 800
 
+// sureDrops is how many replies show that a server leaves tools out: one may have been
+// counted wrongly.
+const sureDrops = 2
+
 // Stream implements [Model].
 func (k *keeping) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-	if k.dropped.Load() {
+	if k.dropped.Load() >= sureDrops {
 		return k.prompted.Stream(ctx, req)
 	}
 	tools := CountHead(k.counter, "", req.Tools)
@@ -46,6 +51,9 @@ func (k *keeping) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 			}
 			if _, ok := d.Piece.(Call); ok {
 				called = true
+				if n := k.dropped.Load(); n < sureDrops {
+					k.dropped.CompareAndSwap(n, 0) // it has its tools
+				}
 			}
 			if err == nil && d.Stop == End && !called && k.without(req, tools, used.Input) {
 				drop = true
@@ -58,7 +66,7 @@ func (k *keeping) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 		if !drop {
 			return // it broke off
 		}
-		if !k.dropped.Swap(true) && k.onDrop != nil {
+		if k.dropped.Add(1) == sureDrops && k.onDrop != nil {
 			k.onDrop()
 		}
 		if !yield(Delta{Reset: true, Aside: []Aside{{Usage: used}}}, nil) {

@@ -37,6 +37,10 @@ func SpareImages(m, reader Model, c Counter, name string, seen *Seen, onRefusal 
 // model at one endpoint may share it. The zero Seen has found nothing yet. It is safe
 // for concurrent use.
 type Seen struct {
+	// OnBlind, if not nil, is called with the refusal when the model is found to take no
+	// images: it took the same request without them. It is set before the first use.
+	OnBlind func(error)
+
 	mu    sync.Mutex
 	found spared
 	taken map[imageKey]bool
@@ -119,6 +123,7 @@ func (s *sparing) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 	return func(yield func(Delta, error) bool) {
 		known, shown := s.seen.now(), false
 		var why Images
+		var refusal error // that says why
 		var refused []imageKey
 		for {
 			now, model := known, s.blind.model
@@ -138,6 +143,9 @@ func (s *sparing) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 			some, done, err := attemptOnce(ctx, model, req, yield)
 			if done {
 				s.seen.took(images, why, refused)
+				if why == NoImages && s.seen.OnBlind != nil {
+					s.seen.OnBlind(refusal)
+				}
 				return
 			}
 			shown = shown || some
@@ -150,7 +158,7 @@ func (s *sparing) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 				s.onRefusal(err)
 			}
 			if why != NoImages {
-				why = e.Images
+				why, refusal = e.Images, err
 			}
 			refused = append(refused, s.seen.suspects(images)...)
 		}

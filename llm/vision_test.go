@@ -125,6 +125,7 @@ func TestSpareImages(t *testing.T) {
 			}
 			return ""
 		}, []string{"cat.png ", "", "dog.png ", "dog.png "}, `[Here is the image "cat.png", of type image/png. The provider of the model refuses it`},
+		{"it says so, and it is about something else", func(string) llm.Images { return llm.NoImages }, []string{"cat.png ", "", "cat.png dog.png ", "", "cat.png dog.png ", ""}, ""},
 		{"it is about something else", func(string) llm.Images { return llm.BadImages }, []string{"cat.png ", "", "cat.png dog.png ", "", "cat.png dog.png ", ""}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,7 +136,8 @@ func TestSpareImages(t *testing.T) {
 				return c.refuses(seenIn(req))
 			})
 			argus := llmtest.Script(llmtest.Say("A cat."))
-			var seen llm.Seen
+			blind := 0
+			seen := llm.Seen{OnBlind: func(error) { blind++ }}
 			refusals := 0
 			memo := new(llm.Memo)
 			ask := func(req *llm.Request) {
@@ -151,6 +153,9 @@ func TestSpareImages(t *testing.T) {
 			ask(asks(cat, dog))
 			if !slices.Equal(saw, c.wants) || refusals == 0 {
 				t.Errorf("it was shown %q, want %q; %d refusals", saw, c.wants, refusals)
+			}
+			if (blind == 1) != (c.name == "it takes none") || blind > 1 {
+				t.Errorf("it was found to be blind %d times", blind)
 			}
 			if text := last.Messages[0].Text(); !strings.Contains(text, c.says) {
 				t.Errorf("it reads %q", text)
