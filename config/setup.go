@@ -40,6 +40,7 @@ type NewModel struct {
 	Model   string // PROVIDER/NAME
 	BaseURL string
 	Key     Secret // or [InKeyring] and a name
+	KeyEnv  string // the variable that has the key, which is written in its place
 }
 
 // llmLine matches the lines of [llm] that SetDefault writes anew.
@@ -54,8 +55,11 @@ var runLine = regexp.MustCompile(`^\s*(?:model|base_url)\s*=`)
 // keys masked. A file that it cannot change without a mistake is left as it was, and
 // the error says what to write.
 func SetDefault(path string, d NewModel, env Lookup, providers provider.List) (gone []string, err error) {
+	if d.KeyEnv != "" {
+		d.Key = ""
+	}
 	var own strings.Builder
-	for _, kv := range [][2]string{{"model", d.Model}, {"base_url", d.BaseURL}, {"api_key", string(d.Key)}} {
+	for _, kv := range [][2]string{{"model", d.Model}, {"base_url", d.BaseURL}, {"api_key", string(d.Key)}, {"api_key_env", d.KeyEnv}} {
 		if kv[1] != "" {
 			fmt.Fprintf(&own, "%s = %s\n", kv[0], strconv.Quote(kv[1]))
 		}

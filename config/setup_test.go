@@ -75,3 +75,27 @@ func TestAKeyInTheKeyring(t *testing.T) {
 		}
 	}
 }
+
+// A key that is in the environment stays there: the file has its name alone.
+func TestSetDefaultWithAKeyInTheEnvironment(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	d := NewModel{Model: "compat/m", BaseURL: "http://localhost:1/v1", Key: "sk-secret", KeyEnv: "OPENAI_API_KEY"}
+	env := func(name string) (string, bool) {
+		v := map[string]string{"HOME": "/", "OPENAI_API_KEY": "sk-secret"}[name]
+		return v, v != ""
+	}
+	if _, err := SetDefault(path, d, env, providers.All()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(data), "sk-secret") || !strings.Contains(string(data), `api_key_env = "OPENAI_API_KEY"`) {
+		t.Errorf("%s, %v", data, err)
+	}
+	c, _, err := Load(Sources{File: path, Dir: filepath.Dir(path), Providers: providers.All(), Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := c.Model(""); err != nil || m.Key != "sk-secret" {
+		t.Errorf("the key is %q, %v", string(m.Key), err)
+	}
+}

@@ -47,7 +47,7 @@ func TryNewModel(ctx context.Context, src config.Sources, m config.NewModel) err
 // in the system's keyring if there is one. gone are the lines that were replaced, with keys
 // masked; ringErr says why the keyring did not take the key, which is then in the file.
 func (e Env) SaveModel(file string, p *provider.Provider, m config.NewModel) (inRing bool, gone []string, ringErr, err error) {
-	if ring, ok := e.Keyring(); ok && m.Key != "" {
+	if ring, ok := e.Keyring(); ok && m.Key != "" && m.KeyEnv == "" {
 		if ringErr = ring.Set(p.Name, string(m.Key)); ringErr == nil {
 			m.Key, inRing = config.Secret(config.InKeyring+p.Name), true
 		}

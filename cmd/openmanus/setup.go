@@ -66,6 +66,7 @@ type setup struct {
 	provider *provider.Provider
 	base     string // "": the provider's own address
 	key      string // "": none is needed, or the environment has it
+	keyEnv   string // the variable that key is from; "": none
 	model    string // without the provider
 }
 
@@ -199,6 +200,9 @@ func (s *setup) askKey(ctx context.Context) error {
 	}
 	if s.key == "" && s.base == s.found.BaseURL && s.found.Key != "" {
 		s.key = string(s.found.Key)
+		if s.found.KeyAt.From == config.Environment {
+			s.keyEnv = s.found.KeyAt.Name
+		}
 		s.say("2. Key: that of %s.", s.found.KeyAt)
 		return nil
 	}
@@ -214,6 +218,7 @@ func (s *setup) askKey(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.keyEnv = ""
 		if s.key = config.BareKey(key); s.key != "" || optional != "" {
 			return nil
 		}
@@ -287,7 +292,7 @@ func (s *setup) try(ctx context.Context) error {
 
 // configuredAs returns the model as it will be configured.
 func (s *setup) configuredAs() config.NewModel {
-	return config.NewModel{Model: s.name(), BaseURL: s.base, Key: config.Secret(s.key)}
+	return config.NewModel{Model: s.name(), BaseURL: s.base, Key: config.Secret(s.key), KeyEnv: s.keyEnv}
 }
 
 // save keeps what works, and says where.
