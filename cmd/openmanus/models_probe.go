@@ -22,7 +22,7 @@ type modelsProbeCmd struct {
 
 // Help is shown below the flags.
 func (modelsProbeCmd) Help() string {
-	return "It asks for the list of models, and pages such as llama.cpp's /props, which costs nothing. What a refusal told counts first, then the configuration, then what the endpoint says, then the catalogue (openmanus models known). openmanus models check asks the model itself."
+	return "It asks for the list of models, and pages such as llama.cpp's /props, which costs nothing. The smaller window of a refusal of this week and of the configuration counts first, then the rest of the configuration, then what the endpoint says, then the catalogue (openmanus models known). openmanus models check asks the model itself."
 }
 
 // A probed is what the command prints.
