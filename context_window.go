@@ -598,7 +598,9 @@ func (s *State) compacted(seq int64, e Compacted) {
 	}
 	s.Compactions++
 	s.soft.undo = false
-	s.Steps++ // a model was asked
+	if e.Step { // a model was asked
+		s.Steps++
+	}
 	s.TooLarge = s.TooLarge || e.Refused != ""
 	end := s.endOf(e.UpTo)
 	if end == 0 {

@@ -332,7 +332,8 @@ type (
 		Free    bool       `json:"free,omitempty"`
 		By      string     `json:"by,omitempty"` // the model that wrote it
 		Aside   []ModelUse `json:"aside,omitempty"`
-		Sent    llm.Sent   `json:"sent,omitzero"` // the request for the summary
+		Sent    llm.Sent   `json:"sent,omitzero"`  // the request for the summary
+		Step    bool       `json:"step,omitempty"` // it counts as a step, as those do not that were recorded first
 	}
 
 	// Softened changes what the model reads from here on, because the provider

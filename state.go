@@ -36,6 +36,7 @@ type State struct {
 
 	Turn     int           // how many outcomes there are: replies, failures, calls of the flow, ends
 	Steps    int           // replies and summaries since the last input: a message of the user, or Resumed
+	Replies  int           // replies since the last input
 	Moves    int           // replies, and calls of the flow, since the last input
 	Since    int64         // the event of the last input
 	Active   time.Duration // how long the session was running since the last input
@@ -344,7 +345,7 @@ func isCall(p llm.Part) bool { _, ok := p.(llm.Call); return ok }
 
 // goOn ends a halt, and begins the budgets of a request anew.
 func (s *State) goOn(seq int64) {
-	s.Outcome, s.Steps, s.Moves, s.Since, s.Active, s.past = Outcome{}, 0, 0, seq, 0, nil
+	s.Outcome, s.Steps, s.Replies, s.Moves, s.Since, s.Active, s.past = Outcome{}, 0, 0, 0, seq, 0, nil
 }
 
 // resumed folds the continuation of a session that stopped or failed. It starts
@@ -382,6 +383,7 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 	s.past = append(s.past, traceOf(e.Message))
 	s.past = s.past[max(0, len(s.past)-s.lookBack()):]
 	s.Steps++
+	s.Replies++
 	s.Moves++
 	switch {
 	case e.Stop == llm.Length && len(calls) == 0, e.Stop == llm.Filter, e.Stop == llm.Refusal:

@@ -52,7 +52,7 @@ func (f *PlanFlow) plan(s *openmanus.State) *plan {
 			return f.progress(*p, ps.Revision, s.Children)
 		}
 	}
-	if s.Turn == 0 || s.Steps < maxDrafts && (s.Due() || s.Open()) {
+	if s.Turn == 0 || s.Replies < maxDrafts && (s.Due() || s.Open()) {
 		return nil
 	}
 	p := f.progress(defaultPlan(s.Requests), 0, s.Children)

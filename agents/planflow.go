@@ -156,7 +156,7 @@ func (f *PlanFlow) mend(s *openmanus.State, p *plan) []openmanus.Task {
 	left := max(0, f.Replans) + max(0, len(s.Requests)-1) - max(0, p.revision-1)
 	news := len(s.Inbox) > 0
 	switch {
-	case s.Steps == 0, left > 0 && (news || len(s.Calls) > 0):
+	case s.Replies == 0, left > 0 && (news || len(s.Calls) > 0):
 		return f.reply(s, p.nudge(fmt.Sprintf(cannotGoOn, p.verb(), max(1, left))))
 	case news:
 		return f.reply(s, p.nudge(hasFailed))

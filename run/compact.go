@@ -83,7 +83,7 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 			Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent,
 			Error: fmt.Sprintf("the conversation is too large and could not be summed up: %v", err)}, nil
 	}
-	b := openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref,
+	b := openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref, Step: true,
 		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent}
 	words := r.Message.Text()
 	b.Summary = summary(s, words, s.Said[:c.End], ref, room)
