@@ -216,3 +216,18 @@ func isThere(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
+
+// treesIn returns what an event says that the workspace contained before it and after it, or
+// "" where it does not say.
+func treesIn(b openmanus.Body) (before, after string) {
+	switch b := b.(type) {
+	case openmanus.Snapped:
+		if b.Before == "" && b.Call == "" {
+			return b.Tree, b.Tree // before the first call that may change it
+		}
+		return b.Before, b.Tree
+	case openmanus.Rewound:
+		return b.Before, b.Before
+	}
+	return "", ""
+}
