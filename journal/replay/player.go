@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
@@ -253,7 +252,7 @@ func (p *player) fold(ctx context.Context, ev openmanus.Event) {
 		p.state.CountWith(p.counter)
 	}
 	p.past[ev.Seq] = p.state.Clone()
-	if strings.HasPrefix(ev.Body.Key(), "model/") { // the outcome of a turn
+	if _, ends := openmanus.TurnOf(ev.Body); ends {
 		p.floor = ev.Seq
 	}
 	switch b := ev.Body.(type) {
