@@ -594,7 +594,7 @@ func (s *Story) done(session string, n *node, c *view.Call, b openmanus.CallDone
 	}
 	ups := []update{u}
 	if !n.below {
-		ups = append(ups, planOf(b.Detail)...)
+		ups = append(ups, planOf(c, b.Detail)...)
 	}
 	return ups
 }
@@ -645,9 +645,9 @@ func (s *Story) giveUp(session string, n *node) (ups []update) {
 	return ups
 }
 
-// planOf returns the plan that is in use.
-func planOf(detail json.RawMessage) []update {
-	p := view.PlanIn(detail)
+// planOf returns the plan that is in use after a call.
+func planOf(c *view.Call, detail json.RawMessage) []update {
+	p := view.PlanIn(c.Call, c.Says, detail)
 	if p == nil {
 		return nil
 	}

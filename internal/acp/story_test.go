@@ -296,6 +296,25 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// TestPlan: only the result of a tool for plans changes the editor's plan.
+func TestPlan(t *testing.T) {
+	for name, want := range map[string]bool{"planning": true, "mcp_insurer": false} {
+		var s Story
+		shown := newScreen()
+		for i, b := range []openmanus.Body{
+			openmanus.ModelSaid{Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{llm.Call{ID: "c", Name: name, Input: `{"command":"list"}`}}}},
+			openmanus.CallDone{Call: "c", Detail: []byte(`{"plans":[{"plan_id":"p1","steps":[{"text":"look"}]}]}`)},
+		} {
+			for _, u := range s.next("s", openmanus.Event{Seq: int64(i + 1), Body: b}) {
+				shown.show(t, u)
+			}
+		}
+		if got := shown.plan != ""; got != want {
+			t.Errorf("after a result of %s the plan is %q", name, shown.plan)
+		}
+	}
+}
+
 // FuzzFrame holds that no line stops the reader, and that an error names its reason.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`))

@@ -115,7 +115,8 @@ func (s *Session) note(ev openmanus.Event) {
 			}
 			s.Lines[name] = s.Lines[name].Plus(n)
 		}
-		if p := PlanIn(b.Detail); p != nil {
+		call := openmanus.Meant(s.State.FindCall(b.Call))
+		if p := PlanIn(call, gist.SaysOf(s.State.Config.Tools, call.Name), b.Detail); p != nil {
 			s.Plan = p
 		}
 	}
@@ -161,8 +162,12 @@ func (s *Session) brief(b openmanus.Body) openmanus.Body {
 	return b
 }
 
-// PlanIn returns the plan in use among those in the Detail of a result, or nil.
-func PlanIn(detail json.RawMessage) *tools.Plan {
+// PlanIn returns the plan in use among those in the Detail of the result of a call, or nil:
+// that of a tool that is not for plans has none, whatever it looks like.
+func PlanIn(c llm.Call, says []openmanus.Saying, detail json.RawMessage) *tools.Plan {
+	if gist.Kind(c, says...) != openmanus.ToolPlans {
+		return nil
+	}
 	ps, err := tools.ReadPlans(detail)
 	if err != nil || len(ps.Plans) == 0 {
 		return nil

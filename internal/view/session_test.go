@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/llm"
 )
 
 // standing is what people are told of a session, of its State as a driver has it.
@@ -84,5 +85,22 @@ func TestLinesOfFilesAfterGoingBack(t *testing.T) {
 	}
 	if got := s.Lines["a.go"]; got.Added != 1 {
 		t.Errorf("there are %+v", got)
+	}
+}
+
+// Only the result of a tool for plans is a plan, whatever others call their lists.
+func TestPlanOfASession(t *testing.T) {
+	for name, want := range map[string]bool{"planning": true, "mcp_insurer": false} {
+		var s Session
+		for i, b := range []openmanus.Body{
+			openmanus.UserSaid{ID: "m", Message: llm.Say(llm.User, "what is there?")},
+			openmanus.ModelSaid{Re: 1, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{llm.Call{ID: "c1", Name: name, Input: `{"command":"list"}`}}}},
+			openmanus.CallDone{Call: "c1", Detail: []byte(`{"plans":[{"plan_id":"p1","title":"Gold","steps":[]}]}`)},
+		} {
+			s.Apply(openmanus.Event{Seq: int64(i + 1), Body: b})
+		}
+		if got := s.Plan != nil; got != want {
+			t.Errorf("a result of %s is a plan: %v", name, got)
+		}
 	}
 }
