@@ -27,6 +27,6 @@ func (s *server) Back(ctx context.Context, id string, b act.Rewind) (*act.Rewind
 	}
 	p := new(act.Rewinding)
 	err := s.call(ctx, "POST", path, in, p)
-	p.Total, p.Nothing = len(p.Changes), len(p.Messages)+len(p.Changes) == 0 && !b.Redo
+	p.Total, p.Nothing = len(p.Changes), len(p.Changes) == 0 && !p.Talk && !b.Redo
 	return p, err
 }
