@@ -103,9 +103,12 @@ type pageMsg struct {
 	err   error
 }
 
-// A beforeMsg has the session before the page that was read first.
+// A beforeMsg has the session before the page that was read first, or an error. With an error
+// and no session, it is time to read again.
 type beforeMsg struct {
 	gen     int
+	until   int64  // the last event before that page
+	known   string // why it could not be read the last time
 	session *view.Session
 	err     error
 }
@@ -185,14 +188,42 @@ func (p *program) loaded(msg loadedMsg) tea.Cmd {
 		cmds = append(cmds, p.jump(p.goal))
 	}
 	if before := msg.page.First - 1; before > 0 {
-		id, gen := p.id, p.gen
-		cmds = append(cmds, p.do(func(ctx context.Context) tea.Msg {
-			s := new(view.Session)
-			err := p.read(ctx, id, 0, before, s.Apply)
-			return beforeMsg{gen, s, err}
-		}))
+		cmds = append(cmds, p.readBefore(before, ""))
 	}
 	return tea.Batch(cmds...)
+}
+
+// readBefore reads the session up to an event. The person knows why that failed before.
+func (p *program) readBefore(until int64, known string) tea.Cmd {
+	id, gen := p.id, p.gen
+	return p.do(func(ctx context.Context) tea.Msg {
+		s := new(view.Session)
+		err := p.read(ctx, id, 0, until, s.Apply)
+		return beforeMsg{gen, until, known, s, err}
+	})
+}
+
+// join adds what was before the page that was read first. If that could not be read, it says
+// why, and reads it again later.
+func (p *program) join(msg beforeMsg) tea.Cmd {
+	switch {
+	case msg.gen != p.gen || p.ctx.Err() != nil:
+		return nil
+	case msg.err != nil && msg.session != nil:
+		why := msg.err.Error()
+		if why != msg.known {
+			p.addNotice(true, "the beginning of the session cannot be read: "+why+"; trying again")
+		}
+		msg.session, msg.known = nil, why
+		return tea.Tick(retryAfter, func(time.Time) tea.Msg { return msg })
+	case msg.err != nil:
+		return p.readBefore(msg.until, msg.known)
+	}
+	p.session.Join(msg.session)
+	for _, pg := range p.window.pages {
+		pg.Learn(p.session.State.Config.Tools)
+	}
+	return p.followBelow()
 }
 
 // followBelow begins to follow the child sessions, at any depth, that have not ended and

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -104,6 +105,37 @@ func TestLongSession(t *testing.T) {
 	sees("answer 4999")
 	if got := p.session.Title(); got != "request 0" {
 		t.Errorf("what was before is not joined: the title is %q", got)
+	}
+}
+
+// Where the beginning of a session cannot be read, the person is told why, once, and it is
+// read again.
+func TestTheBeginningIsReadAgain(t *testing.T) {
+	p := newProgram(t.Context(), Options{Source: newFake(), Theme: Theme{Name: "none"}})
+	p.id, p.width, p.height = "s1", 60, 20
+	evs := stored(0, turns(2)...)
+	last := newPage(5)
+	for _, ev := range evs[4:] {
+		last.apply(ev)
+		p.session.Apply(ev)
+	}
+	p.window.reset(last)
+	known := ""
+	for range 2 {
+		_, again := p.Update(beforeMsg{gen: p.gen, until: 4, known: known, session: new(view.Session), err: errors.New("unreachable")})
+		if again == nil {
+			t.Fatal("it is not read again")
+		}
+		known = "unreachable"
+	}
+	if got := shownOf(p); strings.Count(got, "unreachable") != 1 {
+		t.Errorf("it shows\n%s", got)
+	}
+	p.src = newFake(turns(1)...)
+	_, read := p.Update(beforeMsg{gen: p.gen, until: 4, err: errors.New("unreachable")})
+	settle(t, p, read)
+	if got := p.session.State.Requests; len(got) != 2 {
+		t.Errorf("what was before is not joined: %q", got)
 	}
 }
 

@@ -183,13 +183,7 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 	case retryMsg:
 		return p.again(msg)
 	case beforeMsg:
-		if msg.gen == p.gen && msg.err == nil {
-			p.session.Join(msg.session)
-			for _, pg := range p.window.pages {
-				pg.Learn(p.session.State.Config.Tools)
-			}
-			return p.followBelow()
-		}
+		return p.join(msg)
 	case noticeMsg:
 		p.addNotice(msg.bad, msg.text)
 	case toldMsg:
