@@ -111,8 +111,8 @@ func (b *endpointBook) found(m config.Model, f config.Fact) (isNew bool) {
 	return isNew && err == nil
 }
 
-// told notes what an endpoint says of itself. What was found out about the same, such as
-// by a refusal, was of another day.
+// told notes what an endpoint says of itself. It takes the place of what was found out about
+// the same before, such as by a refusal.
 func (b *endpointBook) told(m config.Model, facts []config.Fact) error {
 	return b.change(m, func(p *page) {
 		p.Asked, p.Failed = time.Now(), time.Time{}
@@ -127,8 +127,8 @@ func (b *endpointBook) told(m config.Model, facts []config.Fact) error {
 	})
 }
 
-// notTold notes that an endpoint did not say what it has, because of err. What is known of
-// it stays.
+// notTold notes that an endpoint did not say what it has, because of err. It keeps
+// the facts that are known.
 func (b *endpointBook) notTold(m config.Model, err error) error {
 	return b.change(m, func(p *page) {
 		var status doctor.StatusError

@@ -38,8 +38,8 @@ func learnedConfig(t *testing.T, dir, base, more string) (*config.Config, config
 	return cfg, m
 }
 
-// The word of an endpoint counts before the catalogue and after the configuration. Of its
-// refusal and the configuration the smaller window counts, for a week. Each is shown with
+// The word of an endpoint counts before the catalogue and after the configuration. The
+// smaller window of its refusal and of the configuration counts, for a week. Each is shown with
 // where it is from, and its day.
 func TestWhatEndpointsSay(t *testing.T) {
 	asked := 0

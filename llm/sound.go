@@ -125,7 +125,7 @@ func (h *hearing) whole(ctx context.Context, s *sound, req *Request) (Delta, err
 }
 
 // used returns what a request that went on with a reply has used: without a report, what
-// it had is estimated. What the model wrote is part of the reply, which is counted as one.
+// it had is estimated. The reply is counted as one, with all that the model wrote.
 func used(last Delta, req *Request) Usage {
 	if last.Usage != nil {
 		return *last.Usage

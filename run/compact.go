@@ -332,6 +332,23 @@ func shortened(text string, limit int) string {
 	return beginning(text, room-room/2) + mark + ending(text, room/2)
 }
 
+// after returns b, which follows a request in vain, with what f records that it has used.
+func after(f openmanus.ModelFailed, b openmanus.Body) openmanus.Body {
+	used := openmanus.ModelUses(f)
+	switch next := b.(type) {
+	case openmanus.Compacted:
+		next.Aside = append(used, next.Aside...)
+		return next
+	case openmanus.Elided:
+		next.Aside = used
+		return next
+	case openmanus.ModelFailed:
+		next.Aside = append(used, next.Aside...)
+		return next
+	}
+	return b
+}
+
 // beginning returns the first n bytes of text, or fewer where a character would be
 // split.
 func beginning(text string, n int) string {

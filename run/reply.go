@@ -109,23 +109,6 @@ func (w *Worker) noReply(
 	return f, nil
 }
 
-// after returns b, which follows a request in vain, with what f records that it has used.
-func after(f openmanus.ModelFailed, b openmanus.Body) openmanus.Body {
-	used := openmanus.ModelUses(f)
-	switch next := b.(type) {
-	case openmanus.Compacted:
-		next.Aside = append(used, next.Aside...)
-		return next
-	case openmanus.Elided:
-		next.Aside = used
-		return next
-	case openmanus.ModelFailed:
-		next.Aside = append(used, next.Aside...)
-		return next
-	}
-	return b
-}
-
 // refusesHistory reports whether a provider refused a request for what is in it, and not
 // because it is too long.
 func refusesHistory(err error) bool {

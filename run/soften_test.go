@@ -57,7 +57,7 @@ func words(s *openmanus.State) string {
 	return b.String()
 }
 
-// What has no calls is sent as it was: a request that would be the same is not repeated.
+// A conversation without calls is sent as it was: the same request is not repeated.
 func TestNothingIsSoftenedInWords(t *testing.T) {
 	if b := told(asks).Soften("no such setting"); b != nil {
 		t.Errorf("%+v", b)
@@ -68,7 +68,7 @@ func TestNothingIsSoftenedInWords(t *testing.T) {
 	}
 }
 
-// Who goes back to a moment with calls as text finds their results as text, too.
+// A session that goes back to a moment with calls as text has their results as text, too.
 func TestGoingBackToASoftenedMoment(t *testing.T) {
 	s := told(append([]openmanus.Body{asks, calls}, done...)...)
 	next(s, openmanus.Softened{Plain: true, Refused: "bad roles"})
@@ -92,7 +92,7 @@ func TestASoftenedSessionMoves(t *testing.T) {
 	}
 }
 
-// What a refused request has used is in the event that follows it, whichever that is.
+// The event after a refused request has what that request used, whichever event it is.
 func TestARefusedRequestIsPaidFor(t *testing.T) {
 	s := told(append([]openmanus.Body{asks, calls}, done...)...)
 	f := openmanus.ModelFailed{Usage: llm.Usage{Input: 7}, Cost: 3, Aside: []openmanus.ModelUse{{By: "eye", Usage: llm.Usage{Input: 2}}}}

@@ -86,7 +86,7 @@ func TestBadEndpoints(t *testing.T) {
 		"a path that is wrong": {[]string{key, "OPENAI_BASE_URL=" + one + "/api"}, run("--model", "compat/only"), 2, "",
 			[]string{"no such model, or no such address", "the address is from env OPENAI_BASE_URL"}},
 		"a key that is no value": {[]string{"OPENAI_API_KEY=${MYKEY}", "OPENAI_BASE_URL=" + one + "/v1"}, run("--model", "compat/only"), 2, "",
-			[]string{"env OPENAI_API_KEY", "${MYKEY}", `api_key_env = "MYKEY"`}},
+			[]string{"env OPENAI_API_KEY", "the variable MYKEY", `api_key_env = "MYKEY"`}},
 		"a model that is not listed": {[]string{key, "OPENAI_BASE_URL=" + two + "/v1"}, run("--model", "compat/third"), 0, "hello\n",
 			[]string{"does not list third; it has first, second"}},
 		"a probe":                   {[]string{key, "OPENAI_BASE_URL=" + two + "/v1"}, []string{"models", "probe", "compat/first"}, 0, "window", nil},

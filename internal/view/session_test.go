@@ -70,7 +70,7 @@ func TestSessionStandsAsItsState(t *testing.T) {
 	}
 }
 
-// What a session went back over counts no more among the lines of its files.
+// A session that goes back no longer counts the lines of files that it went back over.
 func TestLinesOfFilesAfterGoingBack(t *testing.T) {
 	var s Session
 	change := func(diff string) openmanus.CallDone {

@@ -188,16 +188,18 @@ func (p *player) adopt(b openmanus.Body, ev openmanus.Event, s *openmanus.State)
 			b = with(b, ev.Body, "Status", "Error", "Usage", "Cost", "Free", "By", "Aside")
 		}
 		b = p.withRe(b, ev.Body)
-	case openmanus.Softened:
-		b = with(b, ev.Body, "Aside")
-	case openmanus.Elided:
-		b = with(b, ev.Body, "Refused", "Aside")
 	case openmanus.Compacted:
 		b = with(b, ev.Body, "Usage", "Cost", "Free", "Aside")
 	case openmanus.Stopped, openmanus.Ended:
 		b = p.withRe(b, ev.Body)
 	case openmanus.CallDone:
 		b = with(b, ev.Body, "Files", "Meanwhile")
+	default: // the words of the provider, and what it was paid
+		for _, name := range []string{"Refused", "Aside"} {
+			if field(ev.Body, name) != nil {
+				b = with(b, ev.Body, name)
+			}
+		}
 	}
 	if ref, ok := field(ev.Body, "Picture").(openmanus.Ref); ok && p.rec.lost[ref] {
 		b = with(b, ev.Body, "Picture")

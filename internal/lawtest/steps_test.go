@@ -1,4 +1,4 @@
-package openmanus_test
+package lawtest_test
 
 import (
 	"testing"
