@@ -161,7 +161,7 @@ func TestEndpointsThatDoNotSay(t *testing.T) {
 			}))
 			defer s.Close()
 			dir := t.TempDir()
-			cfg, m := learnedConfig(t, dir, s.URL+"/v1", "")
+			_, m := learnedConfig(t, dir, s.URL+"/v1", "")
 			book := &endpointBook{dir: dir}
 			if err := book.told(m, []config.Fact{{Key: "window", Value: "16384", From: "its list of models", At: time.Now()}}); err != nil {
 				t.Fatal(err)
@@ -169,7 +169,8 @@ func TestEndpointsThatDoNotSay(t *testing.T) {
 			if err := book.change(m, func(p *page) { p.Asked = time.Now().Add(-25 * time.Hour) }); err != nil {
 				t.Fatal(err)
 			}
-			cfg, m = learnedConfig(t, dir, s.URL+"/v1", "")
+			cfg, again := learnedConfig(t, dir, s.URL+"/v1", "")
+			m = again
 			for range 2 {
 				if told, _ := book.lookAt(t.Context(), cfg, m); told {
 					t.Error("it told something")
