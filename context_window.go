@@ -821,7 +821,8 @@ func wantsThoughts(refused string) bool {
 	return false
 }
 
-// of returns a message as it is sent after e. names are those of the tools of calls.
+// of returns the form of m that requests have after e. names has the tool of each call by
+// the id of the call.
 func (e Softened) of(m llm.Message, names map[string]string) llm.Message {
 	parts := e.parts(m.Parts)
 	if e.Plain && (m.Role == llm.Tool || slices.ContainsFunc(m.Parts, isCall)) {

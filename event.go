@@ -465,7 +465,7 @@ type BodyType struct {
 	Name   string // in JSON
 	Zero   Body   // a body of the type
 	Person bool   // a person does it, rather than what drives the session: see [DoneByPerson]
-	Quiet  bool   // it gives nobody anything to do
+	Quiet  bool   // neither a person nor a driver has to act on it
 }
 
 // BodyTypes returns every type of the format, in an order in which a session may have

@@ -131,8 +131,8 @@ func (x Sessions) view(ctx context.Context, id string, f func(*openmanus.State) 
 // one is a [Conflict], and the error has the event of the first. Any other event with a key
 // that exists and other contents is [openmanus.ErrConflict].
 //
-// The session wakes also if ctx ends meanwhile, as when a client leaves: what is stored
-// by then would wait for nobody.
+// Append wakes the session also if ctx ends meanwhile, as when a client leaves. The event
+// may be stored by then, and no one else wakes the session for it.
 func (x Sessions) Append(ctx context.Context, id string, bodies ...openmanus.Body) (int64, error) {
 	evs, err := x.Journal.Append(ctx, id, bodies...)
 	if errors.Is(err, openmanus.ErrConflict) && len(evs) == 1 && decides(evs[0].Body) {

@@ -159,9 +159,9 @@ const (
 	againAfter = 10 * time.Minute
 )
 
-// lookAt asks the endpoint of m what it says of itself, if nobody else can know it: one
-// that speaks as OpenAI does, of whose model neither the configuration nor the catalogue
-// knows the window. It takes two seconds at most, at most once a day, or once in ten
+// lookAt asks the endpoint of m what it says of itself. It asks only an endpoint that speaks
+// as OpenAI does, and only if neither the configuration nor the catalogue has the window of
+// the model. It takes two seconds at most, at most once a day, or once in ten
 // minutes if that fails. It reports whether the endpoint said something, and returns a
 // sentence for people, or "".
 func (b *endpointBook) lookAt(ctx context.Context, cfg *config.Config, m config.Model) (told bool, note string) {

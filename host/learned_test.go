@@ -122,7 +122,7 @@ func TestWhatEndpointsSay(t *testing.T) {
 	if _, m := learnedConfig(t, dir, base, "[models.\"compat/m\"]\ntools = true\n"); m.Info.Tools == nil || !*m.Info.Tools {
 		t.Errorf("%+v", m.Info)
 	}
-	// what stays as it is is not written, and a file with null is like none
+	// the book does not write a page that stays the same, and reads null as an empty file
 	if err := os.WriteFile(filepath.Join(dir, "endpoints.json"), []byte("null"), 0o600); err != nil {
 		t.Fatal(err)
 	}

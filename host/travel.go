@@ -90,7 +90,7 @@ type claimed struct {
 
 // Enter is called before files of a session's workspace are changed, such as by driving it:
 // it claims the workspace, and brings its files. If another host has it, the error is an
-// [*act.ElsewhereError]. The function that it returns is called when nobody changes them any
+// [*act.ElsewhereError]. The caller calls the function that it returns when it changes the files no
 // more. Without a Cluster Enter does nothing.
 func (h *Host) Enter(ctx context.Context, session string) (leave func() error, err error) {
 	nothing := func() error { return nil }

@@ -89,7 +89,8 @@ func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlag
 	return nil
 }
 
-// backJSON returns a plan with what only a person at this machine is told of it.
+// backJSON returns a plan to go back as JSON, with the number of all changes and where each
+// call reaches, which clients of a server are not told.
 func backJSON(id string, p *act.Rewinding) any {
 	type call struct {
 		act.OutsideCall

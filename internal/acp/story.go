@@ -281,7 +281,7 @@ func say(id, text string) []update {
 }
 
 // told returns the updates for a message, or for what the program says in place of a reply
-// or beside it. Only those of the session itself are told, once.
+// or beside it. An editor hears those of the session itself, once, and none of sessions below.
 func (n *node) told(it *view.Item) (ups []update) {
 	text := view.Sentence(clip.Clean(it.Text))
 	if n.below || it.Kind == view.Agent {
