@@ -364,8 +364,7 @@ func (n *node) typing(b openmanus.Typing) (ups []update) {
 			ups = append(ups, n.rest(b.Part+i, text, kind)...)
 			continue
 		}
-		n.took(b.Part+i, text)
-		ups = append(ups, update{SessionUpdate: kind, MessageID: n.messageID(b.Part + i), Content: &content{Type: "text", Text: text}})
+		ups = append(ups, n.piece(b.Part+i, text, kind))
 	}
 	return ups
 }
@@ -395,10 +394,11 @@ func (n *node) again() {
 	clear(n.parts)
 }
 
-// took notes that text of a part was sent.
-func (n *node) took(part int, text string) {
+// piece returns the update with the next text of a part, and notes that it is sent.
+func (n *node) piece(part int, text, kind string) update {
 	was := n.parts[part]
 	n.parts[part] = streamed{was.bytes + len(text), sumOf(was.sum, text)}
+	return update{SessionUpdate: kind, MessageID: n.messageID(part), Content: &content{Type: "text", Text: text}, streamed: n.streamed()}
 }
 
 // sumOf continues a hash with text, FNV-1a. The sum of nothing is 0.
@@ -440,8 +440,7 @@ func (n *node) rest(part int, text, kind string) []update {
 	if text == "" {
 		return nil
 	}
-	n.took(part, text)
-	return []update{{SessionUpdate: kind, MessageID: n.messageID(part), Content: &content{Type: "text", Text: text}}}
+	return []update{n.piece(part, text, kind)}
 }
 
 // slot returns the only update there may be, or an empty one in its place: the place of an

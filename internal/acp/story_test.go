@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -246,6 +247,35 @@ func FuzzStory(f *testing.F) {
 			t.Fatalf("followed:\n%s\nloaded:\n%s", a, b)
 		}
 	})
+}
+
+// TestPieces goes on after each piece of a reply that came in one event: what an editor has
+// seen and what it gets then are the reply.
+func TestPieces(t *testing.T) {
+	reply := llm.Parts{llm.Thinking{Text: "Others can do that."}, llm.Text{Text: "I give it away."}, llm.Text{Text: "Gladly."}}
+	typed := openmanus.Event{Body: openmanus.Typing{Parts: reply}}
+	stored := openmanus.Event{Seq: 1, Body: openmanus.ModelSaid{Message: llm.Message{Role: llm.Assistant, Parts: reply}}}
+	for cut := 1; cut <= len(reply); cut++ {
+		var live, resumed Story
+		seen := newScreen()
+		pieces := live.next("s", typed)[:cut]
+		for _, u := range pieces {
+			seen.show(t, u)
+		}
+		at, err := readPlace("0.0" + pieces[cut-1].streamed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resumed.at("s")
+		resumed.resume(at)
+		for _, u := range resumed.next("s", stored) {
+			seen.show(t, u)
+		}
+		want := map[string]string{"agent_thought_chunk t0.0": "Others can do that.", "agent_message_chunk t0.1": "I give it away.", "agent_message_chunk t0.2": "Gladly."}
+		if !maps.Equal(seen.texts, want) {
+			t.Errorf("after piece %d: %q", cut, seen.texts)
+		}
+	}
 }
 
 // TestStoryOfEverything gives the story each body there is, in any order.

@@ -70,6 +70,8 @@ type update struct {
 	Used              *int           `json:"used,omitempty"`
 	Size              *int           `json:"size,omitempty"`
 	Cost              *cost          `json:"cost,omitempty"`
+
+	streamed string // of a piece of a reply: what of it is sent with this piece, for the frame id
 }
 
 // A planEntry is a step of a plan.
