@@ -51,7 +51,10 @@ func (c *sessionsCopyCmd) Run(ctx context.Context, t *terminal, g *globals) (err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
 	for _, id := range ids {
-		if err := a.copySession(ctx, to, id); err != nil {
+		switch err := a.copySession(ctx, to, id); {
+		case c.All && errors.Is(err, openmanus.ErrNoSession):
+			fmt.Fprintf(t.out, "%s was deleted meanwhile\n", clip.Plain(id))
+		case err != nil:
 			return err
 		}
 	}

@@ -290,6 +290,9 @@ func (s *Source) Sessions(ctx context.Context, limit int) (all []surface.Session
 			return nil, err
 		}
 		v, err := s.standingOf(ctx, info)
+		if errors.Is(err, openmanus.ErrNoSession) {
+			continue // deleted since it was listed
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@
 package summary
 
 import (
+	"errors"
 	"cmp"
 	"context"
 	"fmt"
@@ -237,10 +238,13 @@ func List(ctx context.Context, store host.Store, opts journal.ListOptions) ([]*S
 			return nil, err
 		}
 		s, err := openmanus.Load(ctx, store, kept.ID)
-		if err != nil {
-			return nil, err
+		var qs []run.Question
+		if err == nil {
+			qs, err = run.Questions(ctx, store, kept.ID)
 		}
-		qs, err := run.Questions(ctx, store, kept.ID)
+		if errors.Is(err, openmanus.ErrNoSession) {
+			continue // deleted since it was listed
+		}
 		if err != nil {
 			return nil, err
 		}

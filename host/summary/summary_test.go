@@ -1,11 +1,14 @@
 package summary_test
 
 import (
+	"context"
 	"encoding/json"
+	"iter"
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
@@ -106,5 +109,34 @@ func TestUsageInWords(t *testing.T) {
 	data, err := json.Marshal(summary.UsageOf(all, 0, 12))
 	if want := `{"input_tokens":10,"output_tokens":2,"cached_tokens":4,"estimated_tokens":12,"cost_usd":null,"unpriced_tokens":12}`; err != nil || string(data) != want {
 		t.Errorf("%s, %v; want %s", data, err, want)
+	}
+}
+
+// A shop is a store of which a session was deleted after it had been listed.
+type shop struct {
+	openmanus.Journal
+	openmanus.Blobs
+	journal.Index
+	journal.Searcher
+}
+
+func (*shop) Driven(string) bool { return false }
+
+func (*shop) Sessions(context.Context, journal.ListOptions) iter.Seq2[journal.SessionInfo, error] {
+	return func(yield func(journal.SessionInfo, error) bool) {
+		_ = yield(journal.SessionInfo{ID: "gone"}, nil) && yield(journal.SessionInfo{ID: "s"}, nil)
+	}
+}
+
+func TestDeletedWhileListing(t *testing.T) {
+	store := &shop{Journal: new(journal.Memory)}
+	put(t, store, "s", openmanus.Opened{Flow: "manus", Version: 1})
+	all, err := summary.List(t.Context(), store, journal.ListOptions{})
+	if err != nil || len(all) != 1 || *all[0].Session != "s" {
+		t.Errorf("%v, %v", all, err)
+	}
+	sessions, err := local.New(t.Context(), local.Options{Host: new(host.Host), Store: store}).Sessions(t.Context(), 9)
+	if err != nil || len(sessions) != 1 || sessions[0].ID != "s" {
+		t.Errorf("%v, %v", sessions, err)
 	}
 }
