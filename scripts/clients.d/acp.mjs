@@ -44,8 +44,13 @@ const begin = async () => {
 
 // until waits for frames: the library hands them over after the answer that follows them.
 const until = async (there) => {
-  while (!there()) await new Promise((r) => setTimeout(r, 5));
+  const end = Date.now() + 60_000;
+  while (!there()) {
+    assert.ok(Date.now() < end, `a minute has passed, and it does not hold: ${there}`);
+    await new Promise((r) => setTimeout(r, 5));
+  }
 };
+const said = (text) => until(() => digest(frames).texts.some(([, t]) => t === text));
 
 // open opens a session that there is, and waits for the last of what it tells.
 const open = async (method, params) => {
@@ -88,7 +93,7 @@ assert.equal(readFileSync(join(cwd, "a.txt"), "utf8"), "one\ntwo\n");
 assert.equal(asked[0].toolCall.kind, "edit");
 assert.ok(asked[0].toolCall.content.some((c) => c.type === "diff" && c.newText === "one\ntwo\n"));
 await until(() => digest(frames).plan?.length === 2);
-await until(() => digest(frames).texts.length === 2);
+await said("Done.");
 let live = frames;
 await open("session/load", { sessionId: first });
 assert.deepEqual(digest(frames), digest(live));
@@ -99,7 +104,7 @@ assert.equal((await say(deep, "delegate it")).stopReason, "end_turn");
 assert.equal(asked.length, 1);
 assert.equal(asked[0].toolCall.toolCallId.split(".").length, 4);
 assert.ok(existsSync(join(cwd, "three")));
-await until(() => digest(frames).texts.length === 3);
+await said("Done.");
 live = frames.filter((f) => f._meta?.["openmanus/frame"]);
 let cuts = 0;
 for (let n = 1; n <= live.length; n++) {
@@ -117,7 +122,7 @@ const third = await begin();
 const file = { type: "resource", resource: { uri: "file:///notes/cat.txt", text: "nine lives" } };
 const picture = { type: "image", mimeType: "image/png", data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==" };
 assert.equal((await say(third, "read this", file, picture)).stopReason, "end_turn");
-await until(() => JSON.stringify(digest(frames).texts).includes("I have read it."));
+await said("I have read it.");
 const fourth = await begin();
 assert.equal((await say(fourth, "ask me")).stopReason, "end_turn");
 await until(() => digest(frames).calls.some((c) => JSON.stringify(c.content ?? "").includes("blue")));
@@ -143,7 +148,7 @@ assert.equal((await say(seventh, "edit the draft")).stopReason, "end_turn");
 assert.equal(buffers.get(draft), "edited by hand\n");
 assert.equal(readFileSync(draft, "utf8"), "edited by hand\n"); // OpenManus has saved it
 assert.ok(asked[0].toolCall.content.some((c) => c.type === "diff" && c.oldText.includes("typed by hand")));
-await until(() => JSON.stringify(digest(frames).texts).includes("I have edited it."));
+await said("I have edited it.");
 assert.ok(reads >= 2 && writes === 1, `${reads} reads, ${writes} writes`);
 
 // Modes, settings, the list, copies, ends.
