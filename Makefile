@@ -27,10 +27,10 @@ web: deps ## server/web/dist, which is checked in
 test: deps ## every test
 	@scripts/test plain
 
-race: deps ## the tests of what goroutines share, under the race detector
+race: deps ## the tests of what goroutines share, under the race detector; SAMPLE=N: a sample
 	@scripts/test race
 
-rest: deps ## the tests that race does not run
+rest: deps ## the tests that race does not run; SAMPLE=N: with what that sample leaves out
 	@scripts/test rest
 
 containers: ## the sandboxes docker and gvisor, with a daemon of their own; as root
