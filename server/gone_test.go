@@ -26,7 +26,7 @@ type leftStore struct {
 func (s *leftStore) Append(ctx context.Context, id string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
 	evs, err := s.Store.Append(ctx, id, bodies...)
 	if ctx.Done() == nil {
-		return evs, err // of a driver, which nobody can leave
+		return evs, err // a driver appends, and has no client that leaves
 	}
 	if leave := s.leave.Swap(nil); leave != nil {
 		(*leave)()

@@ -115,7 +115,7 @@ func (s *session) take(id string, ev openmanus.Event, skip int, quiet bool) erro
 		}
 		frame := s.frame(id, ev.Seq, i)
 		if ev.Seq == 0 {
-			frame = s.frame(id, f.Seq, 1<<20) + cmp.Or(u.streamed, s.story.streamed())
+			frame = s.frame(id, f.Seq, 1<<20) + cmp.Or(u.streamed, s.story.at(s.id).streamed())
 		}
 		if err := s.tell(u, frame); err != nil {
 			return err
@@ -342,10 +342,7 @@ type place struct {
 	streamed streamed
 }
 
-// streamed returns what of the reply that streams was sent, for a frame id.
-func (s *Story) streamed() string { return s.nodes[s.root].streamed() }
-
-// streamed returns what of the reply that streams was sent: "+PART:BYTES:SUM".
+// streamed returns what of the reply that streams was sent, for a frame id: "+PART:BYTES:SUM".
 func (n *node) streamed() string {
 	last := -1
 	for i := range n.parts {

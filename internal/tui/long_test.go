@@ -108,8 +108,7 @@ func TestLongSession(t *testing.T) {
 	}
 }
 
-// Where the beginning of a session cannot be read, the person is told why, once, and it is
-// read again.
+// If the screen cannot read the beginning of a session, it says why, once, and tries again.
 func TestTheBeginningIsReadAgain(t *testing.T) {
 	p := newProgram(t.Context(), Options{Source: newFake(), Theme: Theme{Name: "none"}})
 	p.id, p.width, p.height = "s1", 60, 20
