@@ -94,6 +94,8 @@ type hearing struct {
 	reply  Reply
 	tail   []byte // the end of the text or the thinking that grows
 	fresh  int    // bytes of it that were not looked at
+	runs   [4]int // how many of its last bytes are each the one that is 1, 2, 3 or 4 before them
+	blank  int    // how many of its last bytes are white space
 	kind   int    // of what grows: 1 is text, 2 is thinking
 	repeat bool
 }
@@ -219,7 +221,7 @@ func (h *hearing) pass(d Delta) bool {
 		return false
 	}
 	if d.Reset {
-		h.tail, h.fresh = nil, 0
+		h.forget()
 	}
 	switch p := d.Piece.(type) {
 	case Text:
@@ -234,20 +236,48 @@ func (h *hearing) pass(d Delta) bool {
 }
 
 // A text that is the same thing over and over for tailSize bytes is a loop: see periodic.
-const tailSize = 8 << 10
+// So are runSize bytes of white space, or of one thing of four bytes at most: a model that
+// is broken writes these at a token a byte, and the whole reply has few.
+const (
+	tailSize = 8 << 10
+	runSize  = 2 << 10
+)
+
+// forget forgets what was looked at.
+func (h *hearing) forget() { h.tail, h.fresh, h.runs, h.blank = nil, 0, [4]int{}, 0 }
 
 // look looks at more of a text.
 func (h *hearing) look(kind int, more string) {
 	if kind != h.kind {
-		h.kind, h.tail, h.fresh = kind, nil, 0
+		h.forget()
+		h.kind = kind
 	}
-	h.tail = append(h.tail, more...)
+	for _, b := range []byte(more) {
+		h.run(b)
+	}
 	h.fresh += len(more)
 	if len(h.tail) < tailSize || h.fresh < tailSize/4 {
 		return
 	}
 	h.fresh, h.tail = 0, slices.Clone(h.tail[len(h.tail)-tailSize:])
 	h.repeat = h.repeat || periodic(h.tail)
+}
+
+// run adds a byte to the tail, and looks for runs.
+func (h *hearing) run(b byte) {
+	for k := range h.runs {
+		h.runs[k]++
+		if at := len(h.tail) - 1 - k; at < 0 || h.tail[at] != b {
+			h.runs[k] = 0
+		}
+		h.repeat = h.repeat || h.runs[k] >= runSize
+	}
+	h.blank++
+	if !strings.ContainsRune(" \t\r\n", rune(b)) {
+		h.blank = 0
+	}
+	h.repeat = h.repeat || h.blank >= runSize
+	h.tail = append(h.tail, b)
 }
 
 // periodic reports whether text is one piece of at most a sixteenth of it, over and over.

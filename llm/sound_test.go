@@ -47,6 +47,10 @@ func TestSound(t *testing.T) {
 	}
 	loop.deltas = append(loop.deltas, llm.Delta{Stop: llm.End})
 	table := prose(strings.Repeat("| name | 0 |\n", 300))
+	rule := prose(strings.Repeat("-", 200) + "\n")
+	marks := func(s string) stream {
+		return sounds(llm.Length, prose(strings.Repeat(s, 1000)), prose(strings.Repeat(s, 1500)))
+	}
 	for _, c := range []struct {
 		name    string
 		replies []stream
@@ -66,6 +70,12 @@ func TestSound(t *testing.T) {
 		{"an answer about calls", []stream{sounds(llm.End, prose("Write `<tool_call>{\"name\":\"bash\"}` for it."))}, 1, "Write `<tool_call>{\"name\":\"bash\"}` for it.", "", 0},
 		{"a call of nothing that is there", []stream{sounds(llm.End, prose("<tool_call>{\"name\":\"fly\"}</tool_call>"))}, 1, "<tool_call>{\"name\":\"fly\"}</tool_call>", "", 0},
 		{"a loop", []stream{loop, whole}, 2, "All is well.", "over and over", 1},
+		{"nothing but lines", []stream{marks("\n"), whole}, 2, "All is well.", "over and over", 1},
+		{"nothing but white space", []stream{sounds(llm.Length, prose(strings.Repeat("\n    \n\t", 400)+strings.Repeat(" ", 50))), whole}, 2, "All is well.", "over and over", 1},
+		{"one mark", []stream{marks("!"), whole}, 2, "All is well.", "over and over", 1},
+		{"one character of three bytes", []stream{marks("哈"), whole}, 2, "All is well.", "over and over", 1},
+		{"thinking of one word", []stream{sounds(llm.Length, llm.Thinking{Text: strings.Repeat("no, ", 600)}), whole}, 2, "All is well.", "over and over", 1},
+		{"a long rule", []stream{sounds(llm.End, rule)}, 1, strings.Repeat("-", 200) + "\n", "", 0},
 		{"a table", []stream{sounds(llm.End, table)}, 1, strings.Repeat("| name | 0 |\n", 300), "", 0},
 		{"a call in our own words", []stream{sounds(llm.End, prose("(Here I called bash with {\"command\":\"ls\"})")), call}, 2, "", "as text", 1},
 		{"withheld", []stream{sounds(llm.Filter)}, 1, "", "", 0},
