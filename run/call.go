@@ -195,6 +195,9 @@ func (w *Worker) runCall(
 	if !mayChange(spec.Hints) {
 		followed = w.added(ctx, x, c, seen)
 	}
+	for _, text := range slices.Backward(seen.Said()) {
+		res.Parts = append(llm.Parts{llm.Text{Text: "(" + text + ")\n"}}, res.Parts...)
+	}
 	body, err := w.outcome(ctx, x, c, spec, call, live, res, detail, err)
 	if done, ok := body.(openmanus.CallDone); ok {
 		done.Files, done.Meanwhile = followed.Own, followed.Meanwhile

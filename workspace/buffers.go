@@ -163,7 +163,7 @@ func (e edited) WriteFile(ctx context.Context, name string, data []byte) error {
 		return pathError("write", name, err)
 	}
 	if err = e.write(sight.With(ctx, nil), target, name, data); err == nil {
-		seen.Wrote(name, was, next)
+		seen.Wrote(target, was, next)
 	}
 	return err
 }

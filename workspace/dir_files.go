@@ -3,9 +3,6 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -23,79 +20,19 @@ import (
 const maxLinks = 40
 
 // WriteFile implements [Files]. It does not replace a file for which this
-// process has no write permission. The new file has the old one's permissions,
-// and its owner if this process may give it away; set-user-ID and set-group-ID
-// bits and extended attributes are lost.
+// process has no write permission.
 func (d *Dir) WriteFile(ctx context.Context, name string, data []byte) error {
 	return d.WriteFrom(ctx, name, bytes.NewReader(data))
 }
 
 // WriteFrom implements [StreamWriter].
 func (d *Dir) WriteFrom(ctx context.Context, name string, data io.Reader) error {
-	err := d.usable(ctx, name)
-	if err == nil {
-		err = d.write(ctx, name, data)
-	}
-	return pathError("write", name, err)
-}
-
-// write is WriteFile. Its error need not name the file.
-func (d *Dir) write(ctx context.Context, name string, data io.Reader) error {
-	target, err := d.resolve(name)
-	if err != nil {
-		return err
-	}
-	if err := d.allowed(ctx, name, target); err != nil {
-		return err
-	}
-	old, err := d.replaceable(target)
-	if err != nil {
-		return err
-	}
-	if err := d.root.MkdirAll(path.Dir(target), 0o777); err != nil {
-		return err
-	}
-	// From here on everything happens in this directory, which has the name
-	// that was decided on, even if the path that led to it changes meanwhile.
-	parent, err := d.enter(path.Dir(target))
-	if err != nil {
-		return err
-	}
-	defer parent.Close()
-	return replace(ctx, parent, path.Base(target), name, old, data)
+	return d.change(ctx, edit{name: name, data: data})
 }
 
 // Remove implements [Files]. It removes a symbolic link itself, not its target.
 func (d *Dir) Remove(ctx context.Context, name string) error {
-	err := d.usable(ctx, name)
-	if err == nil {
-		err = d.remove(ctx, name)
-	}
-	return pathError("remove", name, err)
-}
-
-// remove is Remove. Its error need not name the file.
-func (d *Dir) remove(ctx context.Context, name string) error {
-	target, err := d.resolveParent(name)
-	if err != nil {
-		return err
-	}
-	info, err := d.root.Lstat(target)
-	if err == nil && info.IsDir() {
-		err = errors.New("it is a directory")
-	}
-	if err == nil {
-		err = d.allowed(ctx, name, target)
-	}
-	if err != nil {
-		return err
-	}
-	parent, err := d.enter(path.Dir(target))
-	if err != nil {
-		return err
-	}
-	defer parent.Close()
-	return removeSeen(ctx, parent, path.Base(target), name)
+	return d.change(ctx, edit{name: name})
 }
 
 // usable returns an error if no file called name can be changed, whatever is
@@ -160,54 +97,6 @@ func (d *Dir) replaceable(target string) (fs.FileInfo, error) {
 		f.Close()
 	}
 	return info, nil
-}
-
-// replace writes data into a new file in parent, with the mode and owner of old
-// if that is not nil, and renames it to name, which the caller calls shown.
-func replace(ctx context.Context, parent *os.Root, name, shown string, old fs.FileInfo, data io.Reader) (err error) {
-	sum := sha256.New()
-	temp, err := writeTemp(parent, old, io.TeeReader(data, sum))
-	if err != nil {
-		return err
-	}
-	if err = ctx.Err(); err == nil {
-		err = put(ctx, parent, temp, name, shown, hex.EncodeToString(sum.Sum(nil)))
-	}
-	if err != nil {
-		return errors.Join(err, parent.Remove(temp))
-	}
-	return syncDir(parent)
-}
-
-// writeTemp writes data into a new file in parent, with the mode and owner of old if
-// that is not nil, and returns its name.
-func writeTemp(parent *os.Root, old fs.FileInfo, data io.Reader) (temp string, err error) {
-	mode := fs.FileMode(0o666)
-	if old != nil {
-		mode = 0o600
-	}
-	temp = ".tmp-" + rand.Text()
-	f, err := parent.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return "", err
-	}
-	if err := fill(f, old, data); err != nil {
-		return "", errors.Join(err, parent.Remove(temp))
-	}
-	return temp, nil
-}
-
-// fill writes data to f, gives it the mode and owner of old if that is not nil,
-// syncs it, and closes it.
-func fill(f *os.File, old fs.FileInfo, data io.Reader) error {
-	_, err := io.Copy(f, data)
-	if err == nil && old != nil {
-		err = errors.Join(keepOwner(f, old), f.Chmod(old.Mode().Perm()))
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // resolve returns name with symbolic links replaced, as far as the path exists.

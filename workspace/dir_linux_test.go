@@ -131,25 +131,6 @@ func TestWriteFileHeedsReadOnlyFiles(t *testing.T) {
 	}
 }
 
-func TestWriteFileDropsSetUserID(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "tool")
-	if err := os.WriteFile(path, nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o755|fs.ModeSetuid); err != nil {
-		t.Fatal(err)
-	}
-	d := newDir(t, dir)
-	defer d.Close()
-	if err := d.WriteFile(t.Context(), "tool", []byte("#!/bin/sh")); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode() != 0o755 {
-		t.Errorf("mode %v, %v; want 0755 alone", info.Mode(), err)
-	}
-}
-
 func TestWriteFileKeepsTheOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Log("only root can give files away: what is tested is that nobody else fails for it")

@@ -9,17 +9,33 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f to the owner and group of old. If this process may not do
-// that, it is no error: the file belongs to its user then, as with any editor.
-func keepOwner(f *os.File, old fs.FileInfo) error {
+// keepOwner gives f to the owner and group of old, and reports whether this process could.
+func keepOwner(f *os.File, old fs.FileInfo) (kept bool, err error) {
 	st, ok := old.Sys().(*syscall.Stat_t)
-	if !ok || (int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid()) {
-		return nil
+	if !ok {
+		return true, nil
 	}
-	if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil && !errors.Is(err, fs.ErrPermission) {
-		return err
+	if now, err := f.Stat(); err == nil {
+		if at, ok := now.Sys().(*syscall.Stat_t); ok && at.Uid == st.Uid && at.Gid == st.Gid {
+			return true, nil
+		}
 	}
-	return nil
+	err = f.Chown(int(st.Uid), int(st.Gid))
+	if errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// linkCount returns how many names a file has, 0 if there is none.
+func linkCount(file fs.FileInfo) int {
+	if file == nil {
+		return 0
+	}
+	if st, ok := file.Sys().(*syscall.Stat_t); ok {
+		return int(st.Nlink)
+	}
+	return 1
 }
 
 // syncDir makes the names in dir durable, on file systems that can do so.

@@ -67,9 +67,11 @@ type Files interface {
 	FS() fs.FS
 
 	// WriteFile replaces the file, and makes its parent directories as needed.
-	// It writes a new file and renames it over the old one, whose mode it
-	// keeps. So a reader sees either the old or the new content, and a file
-	// outside that is hard linked to the old one does not change. WriteFile
+	// It writes a new file, with the mode, the owner and the extended attributes of the
+	// old one, and renames it over that. So a reader sees either the old or the new
+	// content, and a file outside that is hard linked to the old one does not change. If
+	// all names of a file are in the root, they all have the new content then: it is
+	// written into the file, and a reader may see a part. WriteFile
 	// follows a symbolic link within the root; one that leads out is an error.
 	// When it returns nil, the content is on the disk.
 	WriteFile(ctx context.Context, name string, data []byte) error

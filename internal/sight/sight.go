@@ -16,6 +16,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -34,8 +35,8 @@ type File struct{ Path, Sum string }
 
 // A Write is a file that was written.
 type Write struct {
-	Path    string
-	Created bool // there was none
+	Path    string // without symbolic links
+	Created bool   // there was none
 }
 
 // A Sight is what a call may replace, and what it has seen and written. The fields are set
@@ -52,6 +53,7 @@ type Sight struct {
 
 	mu     sync.Mutex
 	seen   []File
+	said   []string
 	bases  map[string]bool
 	writes []Write
 }
@@ -107,6 +109,27 @@ func Based(ctx context.Context, data []byte) {
 		s.bases = make(map[string]bool)
 	}
 	s.bases[Sum(data)] = true
+}
+
+// Say notes a sentence for the model about what the call did, such as that a path in it
+// meant another file than it says. Without a Sight nobody hears it.
+func Say(ctx context.Context, text string) {
+	s := Of(ctx)
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.said, text) {
+		s.said = append(s.said, text)
+	}
+}
+
+// Said returns what [Say] noted, each sentence once.
+func (s *Sight) Said() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.said)
 }
 
 // May returns the error with which a file is not written: one that has the content

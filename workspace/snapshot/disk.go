@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/xattr"
 )
 
 // A disk is the directory that a restore changes. Each of its methods that changes
@@ -204,5 +206,5 @@ func (f file) setAttrs(attrs map[string][]byte) error {
 	if len(attrs) == 0 {
 		return nil
 	}
-	return f.change("set attributes", func() error { return setAttrs(f.File, attrs) })
+	return f.change("set attributes", func() error { return xattr.Set(f.File, attrs) })
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/regular"
+	"github.com/openmanus-go/openmanus/internal/xattr"
 )
 
 // Options say what a [Tracker] keeps. The zero Options keep everything up to the
@@ -436,7 +437,7 @@ func (w *walk) subdir(
 		old = before.Dir
 	}
 	if before == nil || before.Stamp != st {
-		it.Attrs = attrsOfDir(sub)
+		it.Attrs = xattr.OfDir(sub)
 	} else {
 		it.Attrs = before.Attrs
 	}
@@ -498,7 +499,7 @@ func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 		it.Left, it.Fresh = "it was replaced while it was read", true
 		return nil
 	}
-	it.Attrs = attrsOf(f)
+	it.Attrs = xattr.Of(f)
 	o, stored, err := w.read(f, limit)
 	if w.files++; w.told != nil {
 		w.told(w.files)

@@ -1,4 +1,4 @@
-package snapshot
+package xattr
 
 import (
 	"bytes"
@@ -14,9 +14,9 @@ func kept(name string) bool {
 	return strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl_") || name == "security.capability"
 }
 
-// attrsOf returns the extended attributes of an open file. Those that cannot be read
+// Of returns the extended attributes of an open file. Those that cannot be read
 // are left out.
-func attrsOf(f *os.File) map[string][]byte {
+func Of(f *os.File) map[string][]byte {
 	fd := int(f.Fd())
 	size, err := unix.Flistxattr(fd, nil)
 	if err != nil || size == 0 {
@@ -44,18 +44,18 @@ func attrsOf(f *os.File) map[string][]byte {
 	return attrs
 }
 
-// attrsOfDir is attrsOf for a directory.
-func attrsOfDir(root *os.Root) map[string][]byte {
+// OfDir is [Of] for a directory.
+func OfDir(root *os.Root) map[string][]byte {
 	f, err := root.Open(".")
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	return attrsOf(f)
+	return Of(f)
 }
 
-// setAttrs gives an open file these extended attributes.
-func setAttrs(f *os.File, attrs map[string][]byte) error {
+// Set gives an open file these extended attributes.
+func Set(f *os.File, attrs map[string][]byte) error {
 	for name, value := range attrs {
 		if !kept(name) {
 			continue
