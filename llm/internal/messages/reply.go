@@ -15,7 +15,7 @@ import (
 type event struct {
 	Type    string          `json:"type"`
 	Message *event          `json:"message"`
-	Index   int             `json:"index"`
+	Index   *int            `json:"index"`
 	Block   *gotBlock       `json:"content_block"`
 	Content []gotBlock      `json:"content"`
 	Delta   json.RawMessage `json:"delta"`
@@ -74,20 +74,26 @@ func (u usage) neutral() *llm.Usage {
 type reply struct {
 	wire.Voice
 	model  string
-	blocks map[int]*begun
+	blocks wire.Blocks
 	calls  bool // the reply contains a call
 
-	stop  string // why it ended; "" until it has
+	ended string // why it ended; "" until it has
 	usage *usage
 	done  bool // message_stop has arrived
 }
 
-// A begun is a block of the reply that has begun.
-type begun struct {
-	part int // the index of its part; -1: it is none
-	kind string
-	raw  json.RawMessage // the input that a call began with
-	said bool            // a fragment of its input has arrived
+// part returns the kind of the block that a fragment extends; "" if it is of none that
+// becomes a part.
+func (d *delta) part() string {
+	switch d.Type {
+	case "text_delta":
+		return "text"
+	case "thinking_delta", "signature_delta":
+		return "thinking"
+	case "input_json_delta":
+		return "tool_use"
+	}
+	return ""
 }
 
 // Read is a [wire.Reader].
@@ -97,11 +103,11 @@ func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finis
 
 // ReadEvents is [Read] for a response whose events arrive in another framing.
 func ReadEvents(events iter.Seq2[[]byte, error], model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
-	return wire.Read(events, &reply{Voice: wire.Voice{Yield: yield}, model: model, blocks: map[int]*begun{}}, finished)
+	return wire.Read(events, &reply{Voice: wire.Voice{Yield: yield}, model: model}, finished)
 }
 
 // Ended implements [wire.Reply].
-func (r *reply) Ended() (ended, over bool) { return r.stop != "", r.done }
+func (r *reply) Ended() (ended, over bool) { return r.ended != "", r.done }
 
 // Add implements [wire.Reply].
 func (r *reply) Add(data []byte) error {
@@ -121,12 +127,16 @@ func (r *reply) Add(data []byte) error {
 		}
 	case "content_block_start":
 		if e.Block != nil {
-			r.begin(e.Index, *e.Block)
+			if r.blocks.Announced(e.Block.key(e.Index)) == nil {
+				r.begin(e.Index, *e.Block)
+			}
 		}
 	case "content_block_delta":
 		return r.extend(e.Index, e.Delta)
 	case "content_block_stop":
-		r.close(r.blocks[e.Index])
+		if b := r.blocks.Open(e.Index); b != nil {
+			r.close(b)
+		}
 	case "message_delta":
 		var d delta
 		if err := json.Unmarshal(e.Delta, &d); err != nil && len(e.Delta) > 0 {
@@ -135,11 +145,10 @@ func (r *reply) Add(data []byte) error {
 		r.count(e.Usage)
 		r.stopped(d.Stop)
 	case "message_stop":
-		r.done = r.stop != ""
+		r.done = r.ended != ""
 	case "message": // whole
-		for i, b := range e.Content {
-			r.begin(i, b)
-			r.close(r.blocks[i])
+		for _, b := range e.Content {
+			r.close(r.begin(nil, b))
 		}
 		r.count(e.Usage)
 		r.stopped(e.Stop)
@@ -160,91 +169,88 @@ func (r *reply) count(u *usage) {
 // stopped notes the reason why the reply ended: the first, unless a later one is
 // worse.
 func (r *reply) stopped(why string) {
-	if stop, _ := ending(why); why != "" && (r.stop == "" || !stop.Whole()) {
-		for i := range len(r.blocks) { // those that were not closed
+	if stop, _ := ending(why); why != "" && (r.ended == "" || !stop.Whole()) {
+		for _, b := range r.blocks { // those that were not closed
 			if why == "tool_use" || why == "end_turn" {
-				r.close(r.blocks[i])
+				r.close(b)
 			}
 		}
-		r.stop = why
+		r.ended = why
 	}
 }
 
-// begin starts block i.
-func (r *reply) begin(i int, b gotBlock) {
-	if r.blocks[i] != nil {
-		return
-	}
-	next := &begun{part: -1, kind: b.Type}
-	r.blocks[i] = next
-	var p llm.Part
+// key is what an event with the block says of it.
+func (b *gotBlock) key(index *int) wire.Key { return wire.Key{Index: index, Call: b.ID, Kind: b.Type} }
+
+// begin starts a block. Text and thinking become a part with their first word.
+func (r *reply) begin(index *int, b gotBlock) *wire.Block {
+	next := r.blocks.Begin(b.key(index))
 	switch b.Type {
 	case "text":
-		p = llm.Text{Text: b.Text}
+		if b.Text != "" {
+			r.say(next, llm.Text{Text: b.Text})
+		}
 	case "thinking":
-		p = llm.Thinking{Text: b.Thinking, Opaque: wire.Seal(wire.Thought{Signature: b.Signature}), By: r.model}
+		if opaque := wire.Seal(wire.Thought{Signature: b.Signature}); b.Thinking != "" || opaque != nil {
+			r.say(next, llm.Thinking{Text: b.Thinking, Opaque: opaque, By: r.model})
+		}
 	case "redacted_thinking":
-		p = llm.Thinking{Opaque: wire.Seal(wire.Thought{Redacted: b.Data}), By: r.model}
+		r.say(next, llm.Thinking{Opaque: wire.Seal(wire.Thought{Redacted: b.Data}), By: r.model})
 	case "tool_use":
-		next.raw, r.calls = b.Input, true
-		p = llm.Call{ID: b.ID, Name: b.Name}
+		next.Input, r.calls = b.Input, true
+		r.say(next, llm.Call{ID: b.ID, Name: b.Name})
+		next.Said = false // which is about the input
 	default: // the work of tools that run at Anthropic, which are not asked for
-		return
+		next.Foreign = true
 	}
-	if t, ok := p.(llm.Text); ok && t.Text == "" {
-		return // until it has some: see extend
-	}
-	next.part = r.Part()
-	r.Say(next.part, p)
+	return next
 }
 
-// extend adds a fragment to block i, and starts the block if the server did not.
-func (r *reply) extend(i int, raw json.RawMessage) error {
+// say yields a fragment of a block.
+func (r *reply) say(b *wire.Block, p llm.Part) {
+	if b.Part < 0 {
+		b.Part = r.Part()
+	}
+	b.Said = true
+	r.Say(b.Part, p)
+}
+
+// extend adds a fragment to a block, and starts the block if the server did not.
+func (r *reply) extend(index *int, raw json.RawMessage) error {
 	var d delta
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return wire.NoEvent(raw, err)
 	}
-	b := r.blocks[i]
-	if b == nil { // a server that leaves out the beginning
-		kind := map[string]string{"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "tool_use"}[d.Type]
-		r.begin(i, gotBlock{Type: kind})
-		b = r.blocks[i]
-	}
-	if b.kind == "text" && b.part < 0 && d.Text != "" {
-		b.part = r.Part()
-	}
-	if b.part < 0 {
+	if d.part() == "" || d.Text+d.Thinking+d.Signature+d.JSON == "" {
 		return nil
 	}
+	b, stray := r.blocks.Find(wire.Key{Index: index, Kind: d.part()})
 	switch {
-	case d.Type == "text_delta" && b.kind == "text" && d.Text != "":
-		r.Say(b.part, llm.Text{Text: d.Text})
-	case d.Type == "thinking_delta" && b.kind == "thinking":
-		r.Say(b.part, llm.Thinking{Text: d.Thinking})
-	case d.Type == "signature_delta" && b.kind == "thinking":
-		r.Say(b.part, llm.Thinking{Opaque: wire.Seal(wire.Thought{Signature: d.Signature})})
-	case d.Type == "input_json_delta" && b.kind == "tool_use" && d.JSON != "":
-		b.said = true
-		r.Say(b.part, llm.Call{Input: d.JSON})
+	case stray && d.Type == "input_json_delta": // of no call that is known
+		return nil
+	case b == nil:
+		b = r.begin(index, gotBlock{Type: d.part()})
+	}
+	switch {
+	case b.Foreign:
+	case d.Type == "text_delta":
+		r.say(b, llm.Text{Text: d.Text})
+	case d.Type == "thinking_delta":
+		r.say(b, llm.Thinking{Text: d.Thinking, By: r.model})
+	case d.Type == "signature_delta":
+		r.say(b, llm.Thinking{Opaque: wire.Seal(wire.Thought{Signature: d.Signature}), By: r.model})
+	case d.Type == "input_json_delta":
+		r.say(b, llm.Call{Input: d.JSON})
 	}
 	return nil
 }
 
 // close ends a block. A call without fragments has the input that it began with.
-func (r *reply) close(b *begun) {
-	if b == nil || b.kind != "tool_use" || b.said {
-		return
+func (r *reply) close(b *wire.Block) {
+	if !b.Closed && b.Kind == "tool_use" && !b.Said {
+		r.say(b, llm.Call{Input: wire.Arguments(b.Input)})
 	}
-	b.said = true
-	text := string(b.raw)
-	if text == "" || text == "null" {
-		text = "{}"
-	}
-	var s string
-	if json.Unmarshal(b.raw, &s) == nil && s != "" { // the text of it, from a server that is not Anthropic's
-		text = s
-	}
-	r.Say(b.part, llm.Call{Input: text})
+	b.Closed = true
 }
 
 // ending returns the meaning of a stop_reason; known is false for one of a later
@@ -265,12 +271,12 @@ func ending(why string) (stop llm.Stop, known bool) {
 
 // Last implements [wire.Reply].
 func (r *reply) Last() (llm.Delta, error) {
-	stop, known := ending(r.stop)
+	stop, known := ending(r.ended)
 	switch {
-	case r.stop == "":
+	case r.ended == "":
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a stop_reason")}
 	case !known:
-		if err := wire.Ended(r.stop, r.Began()); err != nil {
+		if err := wire.Ended(r.ended, r.Began()); err != nil {
 			return llm.Delta{}, err
 		}
 		stop = llm.End

@@ -12,7 +12,7 @@ import (
 
 // An event is the part of an event, of any type, that matters here.
 type event struct {
-	Index int `json:"contentBlockIndex"`
+	Index *int `json:"contentBlockIndex"`
 	Start struct {
 		ToolUse *struct {
 			ID   string `json:"toolUseId"`
@@ -47,23 +47,16 @@ type usage struct {
 type reply struct {
 	wire.Voice
 	model  string
-	blocks map[int]*begun
+	blocks wire.Blocks
 	calls  bool // the reply contains a call
 	stop   string
 	usage  *llm.Usage
 	done   bool // the last event has arrived
 }
 
-// A begun is a block of the reply that has begun.
-type begun struct {
-	part int
-	kind string // "text", "thought" or "call"
-	said bool   // a fragment of it has arrived
-}
-
 // Read is a [wire.Reader] of a response in Amazon's framing of events.
 func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
-	return wire.Read(frame.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model, blocks: map[int]*begun{}}, finished)
+	return wire.Read(frame.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model}, finished)
 }
 
 // Ended implements [wire.Reply].
@@ -77,14 +70,18 @@ func (r *reply) Add(f frame.Event) error {
 	}
 	switch f.Kind {
 	case "contentBlockStart":
-		if t := e.Start.ToolUse; t != nil && r.blocks[e.Index] == nil {
-			r.calls = true
-			r.say(e.Index, "call", llm.Call{ID: t.ID, Name: t.Name})
+		if t := e.Start.ToolUse; t != nil {
+			if k := (wire.Key{Index: e.Index, Call: t.ID, Kind: "call"}); r.blocks.Announced(k) == nil {
+				r.calls = true
+				r.say(r.blocks.Begin(k), llm.Call{ID: t.ID, Name: t.Name})
+			}
 		}
 	case "contentBlockDelta":
 		r.extend(e)
 	case "contentBlockStop":
-		r.close(e.Index)
+		if b := r.blocks.Open(e.Index); b != nil {
+			r.close(b)
+		}
 	case "messageStop":
 		if stop, _ := ending(e.Stop); r.stop == "" || !stop.Whole() {
 			r.stop = e.Stop
@@ -98,42 +95,47 @@ func (r *reply) Add(f frame.Event) error {
 	return nil
 }
 
-// say yields a fragment of block i, and starts the block if necessary.
-func (r *reply) say(i int, kind string, p llm.Part) {
-	b := r.blocks[i]
-	if b == nil {
-		b = &begun{part: r.Part(), kind: kind}
-		r.blocks[i] = b
+// say yields a fragment of a block.
+func (r *reply) say(b *wire.Block, p llm.Part) {
+	if b.Part < 0 {
+		b.Part = r.Part()
 	}
-	if b.kind == kind {
-		r.Say(b.part, p)
-	}
+	r.Say(b.Part, p)
 }
 
-// extend adds a fragment to a block.
+// extend adds a fragment to a block, and starts the block if the server did not.
 func (r *reply) extend(e event) {
-	d := e.Delta
+	d, kind := e.Delta, ""
+	var p llm.Part
 	switch {
 	case d.Text != nil && *d.Text != "":
-		r.say(e.Index, "text", llm.Text{Text: *d.Text})
+		kind, p = "text", llm.Text{Text: *d.Text}
 	case d.ToolUse != nil:
-		r.calls = true
-		r.say(e.Index, "call", llm.Call{Input: d.ToolUse.Input})
-		if b := r.blocks[e.Index]; b.kind == "call" && d.ToolUse.Input != "" {
-			b.said = true
-		}
+		kind, p = "call", llm.Call{Input: d.ToolUse.Input}
 	case d.Reasoning != nil:
-		r.say(e.Index, "thought", llm.Thinking{Text: d.Reasoning.Text, By: r.model,
-			Opaque: wire.Seal(wire.Thought{Signature: d.Reasoning.Signature, Redacted: d.Reasoning.Redacted})})
+		kind, p = "thought", llm.Thinking{Text: d.Reasoning.Text, By: r.model,
+			Opaque: wire.Seal(wire.Thought{Signature: d.Reasoning.Signature, Redacted: d.Reasoning.Redacted})}
+	default:
+		return
 	}
+	b, stray := r.blocks.Find(wire.Key{Index: e.Index, Kind: kind})
+	switch {
+	case stray && kind == "call": // of no call that is known
+		return
+	case b == nil:
+		b = r.blocks.Begin(wire.Key{Index: e.Index, Kind: kind})
+	}
+	r.calls = r.calls || kind == "call"
+	b.Said = b.Said || kind == "call" && d.ToolUse.Input != ""
+	r.say(b, p)
 }
 
-// close ends block i. A call without fragments has no arguments.
-func (r *reply) close(i int) {
-	if b := r.blocks[i]; b != nil && b.kind == "call" && !b.said {
-		b.said = true
-		r.say(i, "call", llm.Call{Input: "{}"})
+// close ends a block. A call without fragments has no arguments.
+func (r *reply) close(b *wire.Block) {
+	if !b.Closed && b.Kind == "call" && !b.Said {
+		r.say(b, llm.Call{Input: "{}"})
 	}
+	b.Closed = true
 }
 
 // ending returns the meaning of a stopReason; known is false for one of a later
@@ -168,8 +170,8 @@ func (r *reply) Last() (llm.Delta, error) {
 	}
 	switch {
 	case stop.Whole() && r.calls:
-		for i := range r.blocks {
-			r.close(i)
+		for _, b := range r.blocks {
+			r.close(b)
 		}
 		stop = llm.ToolUse
 	case stop.Whole():

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
@@ -14,18 +15,21 @@ import (
 // A chunk is the part of a chunk of a stream, or of a whole response, that matters
 // here.
 type chunk struct {
-	Candidates []struct {
-		Index   int `json:"index"`
-		Content struct {
-			Parts []gotPart `json:"parts"`
-		} `json:"content"`
-		Finish  string `json:"finishReason"`
-		Message string `json:"finishMessage"`
-	} `json:"candidates"`
-	Feedback struct {
+	Candidates []candidate `json:"candidates"`
+	Feedback   struct {
 		Block string `json:"blockReason"`
 	} `json:"promptFeedback"`
 	Usage *usage `json:"usageMetadata"`
+}
+
+// A candidate is a candidate of a chunk.
+type candidate struct {
+	Index   int `json:"index"`
+	Content struct {
+		Parts []gotPart `json:"parts"`
+	} `json:"content"`
+	Finish  string `json:"finishReason"`
+	Message string `json:"finishMessage"`
 }
 
 // A gotPart is a part of a reply.
@@ -62,6 +66,7 @@ func (u *usage) neutral() *llm.Usage {
 type reply struct {
 	wire.Voice
 	model   string
+	index   *int   // the number of the candidate that is read; nil: none has come
 	calls   bool   // the reply contains a call
 	finish  string // why it ended; "" until it has
 	message string // in words
@@ -110,8 +115,12 @@ func (r *reply) addOne(data []byte) error {
 	if c.Feedback.Block != "" && r.finish == "" {
 		r.finish = "SAFETY"
 	}
+	if r.index == nil && len(c.Candidates) > 0 { // one was asked for: the first, whatever its number
+		least := slices.MinFunc(c.Candidates, func(a, b candidate) int { return a.Index - b.Index })
+		r.index = &least.Index
+	}
 	for _, candidate := range c.Candidates {
-		if candidate.Index != 0 {
+		if candidate.Index != *r.index {
 			continue
 		}
 		for _, p := range candidate.Content.Parts {

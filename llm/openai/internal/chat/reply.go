@@ -16,13 +16,16 @@ import (
 // A chunk is the part of a chunk of a stream, or of a whole completion, that
 // matters here.
 type chunk struct {
-	Choices []struct {
-		Index   int      `json:"index"`
-		Delta   *message `json:"delta"`
-		Message *message `json:"message"`
-		Finish  string   `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *usage `json:"usage"`
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
+}
+
+// A choice is a choice of a chunk.
+type choice struct {
+	Index   int      `json:"index"`
+	Delta   *message `json:"delta"`
+	Message *message `json:"message"`
+	Finish  string   `json:"finish_reason"`
 }
 
 // A message is a delta of a chunk, or the message of a completion.
@@ -167,6 +170,7 @@ type reply struct {
 	text     int // the index of the part with the text; -1: there is none yet
 	thinking int // the index of the part with the thinking; -1: there is none yet
 	calls    []*call
+	choice   *int // the number of the choice that is read; nil: none has come
 	tags     tags
 	thoughts strings.Builder // the text of the thinking
 	tagged   bool            // some of it stood between tags
@@ -218,8 +222,12 @@ func (r *reply) Add(data []byte) error {
 		r.usage = u
 		r.counted = r.counted || len(c.Choices) == 0
 	}
+	if r.choice == nil && len(c.Choices) > 0 { // one was asked for: the first, whatever its number
+		least := slices.MinFunc(c.Choices, func(a, b choice) int { return a.Index - b.Index })
+		r.choice = &least.Index
+	}
 	for _, choice := range c.Choices {
-		if choice.Index != 0 {
+		if choice.Index != *r.choice {
 			continue
 		}
 		if m := choice.Delta; m != nil {
@@ -318,8 +326,10 @@ func (r *reply) at(part *int) int {
 // call returns the call that a fragment extends, and what it adds; news is false if
 // it adds nothing.
 func (r *reply) call(t callPart) (c *call, piece llm.Call, news bool) {
-	c = r.find(t)
-	if c == nil {
+	if c = r.repeated(t); c != nil {
+		return c, piece, false
+	}
+	if c = r.find(t); c == nil {
 		c, news = &call{part: r.Part(), index: t.Index}, true
 		r.calls = append(r.calls, c)
 	}
@@ -339,11 +349,15 @@ func (r *reply) call(t callPart) (c *call, piece llm.Call, news bool) {
 }
 
 // find returns the call that a fragment continues; nil if it begins a call. An index
-// distinguishes calls, but some servers leave it out, some use the same index for
-// all, and some give later fragments other ids.
+// distinguishes calls, but some servers leave it out, some use the same index for all, some
+// give a call two, and some give later fragments other ids.
 func (r *reply) find(t callPart) *call {
 	var last *call
+	named := t.Function.Name != ""
 	for _, c := range slices.Backward(r.calls) {
+		if named && t.Function.Arguments != "" && c.whole(t.Function.Name) {
+			continue // nothing can follow what is whole
+		}
 		if t.Index != nil && c.index != nil && *t.Index != *c.index {
 			continue
 		}
@@ -354,12 +368,33 @@ func (r *reply) find(t callPart) *call {
 			last = c
 		}
 	}
-	named := t.Function.Name != ""
 	switch {
+	case last == nil && !named && t.ID == "" && len(r.calls) > 0: // an index that nobody has begun
+		if c := r.calls[len(r.calls)-1]; !c.whole(c.name) {
+			return c
+		}
 	case last == nil, named && t.ID != "" && last.id != "", named && t.Index == nil && last.input.Len() > 0:
 		return nil
 	}
 	return last
+}
+
+// whole reports whether the arguments of a call are an object, with something in it if more
+// may follow for the same tool: some servers begin with an empty one.
+func (c *call) whole(name string) bool {
+	text := strings.TrimSpace(c.input.String())
+	return len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' && (len(text) > 2 || name != c.name) && json.Valid([]byte(text))
+}
+
+// repeated returns the call that a fragment says once more as a whole; nil if it does not.
+func (r *reply) repeated(t callPart) *call {
+	for _, c := range r.calls {
+		same := t.ID != "" && t.ID == c.id && (t.Index == nil || c.index == nil || *t.Index == *c.index)
+		if same && t.Function.Name == c.name && c.input.Len() > 1 && c.input.String() == string(t.Function.Arguments) && json.Valid([]byte(t.Function.Arguments)) {
+			return c
+		}
+	}
+	return nil
 }
 
 // ending returns the meaning of a finish_reason. Servers have more of them than

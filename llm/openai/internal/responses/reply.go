@@ -15,7 +15,8 @@ import (
 type event struct {
 	Type     string          `json:"type"`
 	Object   string          `json:"object"`
-	Index    int             `json:"output_index"`
+	Index    *int            `json:"output_index"`
+	ID       string          `json:"item_id"`
 	Summary  int             `json:"summary_index"`
 	Delta    json.RawMessage `json:"delta"`
 	Item     *gotItem        `json:"item"`
@@ -80,30 +81,21 @@ func (u *usage) neutral() *llm.Usage {
 type reply struct {
 	wire.Voice
 	model   string
-	items   map[int]*begun
+	items   wire.Blocks
 	calls   bool // the reply contains a call
 	refused bool
 
-	ended string // "completed" or why it is incomplete, once it ended
+	why   string // "completed" or why it is incomplete, once it ended
 	usage *llm.Usage
-}
-
-// A begun is an item of the reply that has begun.
-type begun struct {
-	part    int // the index of its part; -1: it has none yet
-	kind    string
-	said    bool // a fragment of it has arrived
-	closed  bool
-	summary int // the index of the last summary of its reasoning
 }
 
 // Read is a [wire.Reader].
 func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
-	return wire.Read(wire.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model, items: map[int]*begun{}}, finished)
+	return wire.Read(wire.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model}, finished)
 }
 
 // Ended implements [wire.Reply].
-func (r *reply) Ended() (ended, over bool) { return r.ended != "", r.ended != "" }
+func (r *reply) Ended() (ended, over bool) { return r.why != "", r.why != "" }
 
 // Add implements [wire.Reply].
 func (r *reply) Add(data []byte) error {
@@ -121,13 +113,12 @@ func (r *reply) Add(data []byte) error {
 	}
 	switch e.Type {
 	case "response.output_item.added":
-		if e.Item != nil {
-			r.begin(e.Index, *e.Item)
+		if e.Item != nil && r.items.Announced(e.Item.key(e.Index)) == nil {
+			r.begin(e.Item.key(e.Index), *e.Item)
 		}
 	case "response.output_item.done":
 		if e.Item != nil {
-			r.begin(e.Index, *e.Item)
-			r.close(r.items[e.Index], *e.Item)
+			r.close(r.ended(e.Index, *e.Item), *e.Item)
 		}
 	case "response.completed", "response.incomplete", "response.failed":
 		if e.Response == nil {
@@ -148,28 +139,44 @@ func (r *reply) Add(data []byte) error {
 	return nil
 }
 
-// begin starts item i, unless it has started.
-func (r *reply) begin(i int, it gotItem) {
-	if r.items[i] != nil {
-		return
-	}
-	b := &begun{part: -1, kind: it.Type}
-	r.items[i] = b
+// key is what an event with the item says of it.
+func (it *gotItem) key(index *int) wire.Key {
+	return wire.Key{Index: index, ID: it.ID, Call: it.CallID, Kind: it.Type}
+}
+
+// begin starts an item.
+func (r *reply) begin(k wire.Key, it gotItem) *wire.Block {
+	b := r.items.Begin(k)
 	switch it.Type {
 	case "function_call":
 		r.calls = true
 		r.say(b, llm.Call{ID: it.CallID, Name: it.Name})
 	case "reasoning":
 		r.say(b, llm.Thinking{Opaque: wire.Seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
+	case "message":
+	default:
+		b.Foreign = true
 	}
+	return b
+}
+
+// ended returns the item that an event ends, and starts it if nothing announced it.
+func (r *reply) ended(index *int, it gotItem) *wire.Block {
+	k := it.key(index)
+	b, _ := r.items.Find(k)
+	again := b != nil && b.Closed && (it.ID == "" || it.ID == b.ID) && (it.CallID == b.Call) && index != nil
+	if b == nil || b.Closed && !again {
+		return r.begin(k, it)
+	}
+	return b
 }
 
 // say yields a fragment of an item, and starts its part if necessary.
-func (r *reply) say(b *begun, p llm.Part) {
-	if b.part < 0 {
-		b.part = r.Part()
+func (r *reply) say(b *wire.Block, p llm.Part) {
+	if b.Part < 0 {
+		b.Part = r.Part()
 	}
-	r.Say(b.part, p)
+	r.Say(b.Part, p)
 }
 
 // extend adds a fragment to an item.
@@ -184,12 +191,18 @@ func (r *reply) extend(e event) error {
 	if err := json.Unmarshal(e.Delta, &text); err != nil {
 		return wire.NoEvent(e.Delta, err)
 	}
-	r.begin(e.Index, gotItem{Type: kind})
-	b := r.items[e.Index]
-	if text == "" || b.kind != kind {
+	k := wire.Key{Index: e.Index, ID: e.ID, Kind: kind}
+	b, stray := r.items.Find(k)
+	if text == "" || stray && kind == "function_call" { // of no call that is known
 		return nil
 	}
-	b.said = true
+	if b == nil {
+		b = r.begin(k, gotItem{Type: kind, ID: e.ID})
+	}
+	if b.Foreign {
+		return nil
+	}
+	b.Said = true
 	switch kind {
 	case "message":
 		r.refused = r.refused || e.Type == "response.refusal.delta"
@@ -197,8 +210,8 @@ func (r *reply) extend(e event) error {
 	case "function_call":
 		r.say(b, llm.Call{Input: text})
 	case "reasoning":
-		if e.Summary > b.summary {
-			b.summary, text = e.Summary, "\n\n"+text
+		if e.Summary > b.Section {
+			b.Section, text = e.Summary, "\n\n"+text
 		}
 		r.say(b, llm.Thinking{Text: text, By: r.model})
 	}
@@ -207,11 +220,11 @@ func (r *reply) extend(e event) error {
 
 // close adds to an item the fields that only its end has, and its content if no
 // fragments arrived.
-func (r *reply) close(b *begun, it gotItem) {
-	if b.closed || b.kind != it.Type {
+func (r *reply) close(b *wire.Block, it gotItem) {
+	if b.Closed {
 		return
 	}
-	b.closed = true
+	b.Closed = true
 	switch it.Type {
 	case "message":
 		var texts []string
@@ -220,14 +233,14 @@ func (r *reply) close(b *begun, it gotItem) {
 			texts = append(texts, p.Text+p.Refusal)
 		}
 		text := strings.Join(texts, "")
-		if b.said {
+		if b.Said {
 			text = ""
 		}
-		if opaque := wire.Seal(sealed{Phase: it.Phase}); text != "" || opaque != nil && b.part >= 0 {
+		if opaque := wire.Seal(sealed{Phase: it.Phase}); text != "" || opaque != nil && b.Part >= 0 {
 			r.say(b, llm.Text{Text: text, Opaque: opaque, By: r.model})
 		}
 	case "function_call":
-		if !b.said {
+		if !b.Said {
 			r.say(b, llm.Call{ID: it.CallID, Name: it.Name, Input: wire.Arguments(it.Arguments)})
 		}
 	case "reasoning":
@@ -236,7 +249,7 @@ func (r *reply) close(b *begun, it gotItem) {
 			texts = append(texts, p.Text)
 		}
 		text := strings.Join(texts, "\n\n")
-		if b.said {
+		if b.Said {
 			text = ""
 		}
 		r.say(b, llm.Thinking{Text: text, Opaque: wire.Seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
@@ -245,18 +258,26 @@ func (r *reply) close(b *begun, it gotItem) {
 
 // finish decodes the end of a response.
 func (r *reply) finish(res response, status string) error {
-	for i, it := range res.Output { // for items that no event announced
-		r.begin(i, it)
-		r.close(r.items[i], it)
+	begun := map[string][]*wire.Block{}
+	for _, b := range r.items {
+		begun[b.Kind] = append(begun[b.Kind], b)
+	}
+	for _, it := range res.Output { // ids may be others here, the order is the same
+		if known := begun[it.Type]; len(known) > 0 {
+			r.close(known[0], it)
+			begun[it.Type] = known[1:]
+			continue
+		}
+		r.close(r.begin(it.key(nil), it), it)
 	}
 	r.usage = res.Usage.neutral()
 	switch status {
 	case "completed":
-		r.ended = status
+		r.why = status
 	case "incomplete":
-		r.ended = res.Why.Reason
-		if r.ended == "" {
-			r.ended = status
+		r.why = res.Why.Reason
+		if r.why == "" {
+			r.why = status
 		}
 	case "failed", "cancelled":
 		if err := wire.InBand(append(append([]byte(`{"type":"error","error":`), orNull(res.Error)...), '}')); err != nil {
@@ -277,7 +298,7 @@ func orNull(raw json.RawMessage) json.RawMessage {
 // Last implements [wire.Reply].
 func (r *reply) Last() (llm.Delta, error) {
 	last := llm.Delta{Usage: r.usage}
-	switch r.ended {
+	switch r.why {
 	case "":
 		return last, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without response.completed")}
 	case "completed":
