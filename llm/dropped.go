@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"iter"
+	"strings"
 	"sync/atomic"
 )
 
@@ -10,7 +11,8 @@ import (
 // reads, without an error: it reports far fewer tokens than a request with its tools has,
 // about as many as one without, and the model calls none. Then the reply is void, and
 // tools are described as text: see [PromptTools]. After two such replies, with no call
-// between them, so they are from then on. Dropped counts them, for all
+// between them, so they are from then on. The second may instead be one with a call that is
+// written as text, because not every server counts as c does. Dropped counts them, for all
 // models that share it; c counts tokens; onDrop, if not nil, is called once.
 func KeepTools(m Model, c Counter, dropped *atomic.Int32, onDrop func()) Model {
 	return &keeping{m, PromptTools(m), c, dropped, onDrop}
@@ -44,18 +46,23 @@ func (k *keeping) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 	}
 	return func(yield func(Delta, error) bool) {
 		var used Usage
+		var text strings.Builder
 		called, drop := false, false
 		for d, err := range k.Model.Stream(ctx, req) {
 			if d.Usage != nil {
 				used = *d.Usage
 			}
-			if _, ok := d.Piece.(Call); ok {
+			switch p := d.Piece.(type) {
+			case Text:
+				text.WriteString(p.Text)
+			case Call:
 				called = true
 				if n := k.dropped.Load(); n < sureDrops {
 					k.dropped.CompareAndSwap(n, 0) // it has its tools
 				}
 			}
-			if err == nil && d.Stop == End && !called && k.without(req, tools, used.Input) {
+			if err == nil && d.Stop == End && !called &&
+				(k.without(req, tools, used.Input) || k.dropped.Load() > 0 && written(req.Tools, text.String())) {
 				drop = true
 				break
 			}

@@ -71,3 +71,35 @@ func TestKeepTools(t *testing.T) {
 		t.Errorf("%v, %d requests", err, len(server.asked))
 	}
 }
+
+// A server whose tokens are smaller than was counted is noticed, too: what it is suspected
+// of, a call that is written as text proves.
+func TestKeepToolsOfAServerThatCountsOtherwise(t *testing.T) {
+	req := &llm.Request{System: strings.Repeat("Be thorough. ", 100), Messages: []llm.Message{llm.Say(llm.User, "Read the file a.")}}
+	for i := range 8 {
+		req.Tools = append(req.Tools, llm.ToolSpec{Name: fmt.Sprint("read", i), Description: strings.Repeat("It reads a file. ", 40)})
+	}
+	call := llm.Text{Text: "<tool_call>\n{\"name\": \"read0\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>"}
+	for _, c := range []struct {
+		name  string
+		first bool // it is suspected
+		says  llm.Part
+		calls int
+	}{
+		{"a call as text", true, call, 1},
+		{"a call as text, of a server that was not suspected", false, call, 0},
+		{"an answer", true, llm.Text{Text: "It is empty."}, 0},
+	} {
+		dropped, told := new(atomic.Int32), 0
+		if c.first {
+			dropped.Store(1)
+		}
+		many := sounds(llm.End, c.says)
+		many.deltas[1].Usage.Input = 1 << 20
+		m := llm.KeepTools(&attempts{streams: []stream{many}}, nil, dropped, func() { told++ })
+		reply, err := llm.Generate(t.Context(), m, req)
+		if err != nil || len(reply.Message.Calls()) != c.calls || told != c.calls {
+			t.Errorf("%s: %d calls, told %d times, %v", c.name, len(reply.Message.Calls()), told, err)
+		}
+	}
+}

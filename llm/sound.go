@@ -310,7 +310,7 @@ func (h *hearing) fault(last Delta) fault {
 			return fault{"is empty", "Your last reply was empty. Answer in words."}
 		}
 		return fault{"is empty", "Your last reply was empty. Do what you were asked last: answer in words, or use a tool if you may."}
-	case h.written(text):
+	case written(h.tools, text):
 		return fault{"has a call of a tool that is written as text", "You wrote the call of a tool as text, where nobody reads it. Make the call itself, with the tools that you are given."}
 	}
 	return fault{}
@@ -352,10 +352,10 @@ func (h *hearing) inCall(text string) bool {
 		slices.ContainsFunc(h.tools, func(t ToolSpec) bool { return strings.Contains(inside, `"`+t.Name+`"`) })
 }
 
-// written reports whether text ends with the call of a tool that there is, outside of a
-// block of code.
-func (h *hearing) written(text string) bool {
-	if len(h.tools) == 0 {
+// written reports whether text ends with the call of one of the tools, outside of a block of
+// code.
+func written(tools []ToolSpec, text string) bool {
+	if len(tools) == 0 {
 		return false
 	}
 	at := callMarks().FindStringIndex(text)
@@ -363,6 +363,6 @@ func (h *hearing) written(text string) bool {
 		return false
 	}
 	call := strings.TrimSpace(text[at[0]:])
-	named := slices.ContainsFunc(h.tools, func(t ToolSpec) bool { return strings.Contains(call, t.Name) })
+	named := slices.ContainsFunc(tools, func(t ToolSpec) bool { return strings.Contains(call, t.Name) })
 	return named && strings.ContainsAny(call[len(call)-1:], ">}])")
 }
