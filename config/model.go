@@ -106,7 +106,7 @@ func (c *Config) Window(m Model) openmanus.Window {
 // Prices returns what m costs; zero where it is not known.
 func (m Model) Prices() openmanus.Prices {
 	return openmanus.Prices{Input: m.Info.PriceIn, Output: m.Info.PriceOut, Cached: m.Info.PriceCached, Tiers: m.Info.Tiers,
-		CacheWrite: m.Info.PriceCacheWrite, Free: m.Info.PriceIn == 0 && m.Info.PriceOut == 0 && (m.Info.Free || m.Provider.Script)}
+		CacheWrite: m.Info.PriceCacheWrite, Free: m.Info.PriceIn == 0 && m.Info.PriceOut == 0 && (m.Info.Free || m.Provider.Script || m.Provider.Free != nil && m.Provider.Free(m.BaseURL, m.Name))}
 }
 
 // ErrNoModel is in the chain of the error if nothing configures a model.

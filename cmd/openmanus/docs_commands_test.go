@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,12 +15,39 @@ import (
 	"github.com/openmanus-go/openmanus/internal/cli"
 )
 
+// inlineCode finds commands with arguments within sentences.
+var inlineCode = regexp.MustCompile("`(openmanus [^`\n]*)`")
+
 var codeBlock = regexp.MustCompile("(?ms)^```(sh|console)\n(.*?)^```")
 
 // TestDocumentedCommands parses every command line of ours in the documentation: it has to be one that there is,
 // with flags and arguments that there are.
 func TestDocumentedCommands(t *testing.T) {
 	lines := 0
+	named := regexp.MustCompile(`^expected |needs a value`) // by a sentence, without what follows
+	parses := func(file, text string, sentence bool) {
+		script, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), file)
+		if err != nil {
+			t.Errorf("%s: %v:\n%s", file, err, text)
+			return
+		}
+		syntax.Walk(script, func(n syntax.Node) bool {
+			call, ok := n.(*syntax.CallExpr)
+			if !ok || len(call.Args) == 0 || call.Args[0].Lit() != "openmanus" {
+				return true
+			}
+			var words []string
+			for _, w := range call.Args[1:] {
+				words = append(words, plainWord(w))
+			}
+			lines++
+			root := cli.New("openmanus", about, new(commands))
+			if _, err := root.Parse(withoutCommand(root, spelled(words), true)); err != nil && !errors.Is(err, cli.ErrHelp) && len(words) > 0 && !(sentence && named.MatchString(err.Error())) {
+				t.Errorf("%s: openmanus %s: %v", file, strings.Join(words, " "), err)
+			}
+			return true
+		})
+	}
 	check := func(file string) {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -36,26 +64,10 @@ func TestDocumentedCommands(t *testing.T) {
 				}
 				text = strings.Join(typed, "\n")
 			}
-			script, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), file)
-			if err != nil {
-				t.Errorf("%s: %v:\n%s", file, err, text)
-				continue
-			}
-			syntax.Walk(script, func(n syntax.Node) bool {
-				call, ok := n.(*syntax.CallExpr)
-				if !ok || len(call.Args) == 0 || call.Args[0].Lit() != "openmanus" {
-					return true
-				}
-				var words []string
-				for _, w := range call.Args[1:] {
-					words = append(words, plainWord(w))
-				}
-				lines++
-				if _, err := cli.New("openmanus", about, new(commands)).Parse(spelled(words)); err != nil && !errors.Is(err, cli.ErrHelp) && len(words) > 0 {
-					t.Errorf("%s: openmanus %s: %v", file, strings.Join(words, " "), err)
-				}
-				return true
-			})
+			parses(file, text, false)
+		}
+		for _, m := range inlineCode.FindAllStringSubmatch(string(data), -1) {
+			parses(file, strings.NewReplacer(`"…"`, `"two words"`, "…", "x", "COMMAND", "run").Replace(m[1]), true)
 		}
 	}
 	check("../../README.md")
@@ -70,6 +82,25 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	if lines < 90 {
 		t.Errorf("%d command lines are too few to say anything", lines)
+	}
+}
+
+// TestCommandsAreListed compares docs/commands/README.md with the commands that there are, for people who
+// read the pages where the source is: openmanus docs has a page for each instead. UPDATE=1 in the environment writes it.
+func TestCommandsAreListed(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Commands\n\nA test writes this list. `openmanus docs` has a page for each command, and `openmanus COMMAND --help` prints its flags.\n\n")
+	for _, p := range cli.New("openmanus", about, new(commands)).Pages()[1:] {
+		fmt.Fprintf(&b, "- `openmanus %s`: %s\n", strings.ReplaceAll(p.Path(), "/", " "), p.Help)
+	}
+	file := filepath.Join("..", "..", "docs", "commands", "README.md")
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != b.String() {
+		t.Errorf("docs/commands/README.md is not what there is (%v): UPDATE=1 go test ./cmd/openmanus -run TestCommandsAreListed", err)
 	}
 }
 

@@ -31,20 +31,29 @@ func TestTutorials(t *testing.T) {
 	for _, c := range []struct {
 		page, model string
 		says        []string
+		files       []string // besides: what the other program left there
 	}{
 		{"first-task.md", "-- 1 --\n@call bash {\"command\": \"sort -t, -k2 -n sales.csv | tail -3 > report.md\"}\n-- 2 --\nThe report is in report.md.\n",
-			[]string{"The report is in report.md.", "+++ b/report.md", "+2026-03,35900"}},
+			[]string{"The report is in report.md.", "+++ b/report.md", "+2026-03,35900"}, nil},
 		{"scheduled-report.md", "-- 1 --\n@call bash {\"command\": \"git log --oneline && git diff HEAD~1 --stat\"}\n-- 2 --\n@expect last contains the second change\nIt sums up the second change.\n",
-			[]string{"It sums up the second change.", "report"}},
-		{"own-tool.md", "-- 1 --\nThere are 12 apples.\n", []string{"It has 1 tool.", "mcp_stock_stock", "There are 12 apples."}},
-		{"mcp.md", "-- 1 --\nDone.\n", []string{"approved: https://mcp.example.org/", "Done."}},
+			[]string{"It sums up the second change.", "report"}, nil},
+		{"own-tool.md", "-- 1 --\nThere are 12 apples.\n", []string{"It has 1 tool.", "mcp_stock_stock", "There are 12 apples."}, nil},
+		{"mcp.md", "-- 1 --\nDone.\n", []string{"approved: https://mcp.example.org/", "Done."}, nil},
+		{"moving.md", "-- any --\n@when last contains which tools\n@expect conversation contains Use tabs.\n@call skill {\"name\": \"greet\"}\n-- any --\n@when results contains Say hello.\nThey are greeted.\n-- any --\nDone.\n",
+			[]string{"mcp.server_reference: has no meaning here", "counts as not set", "claude-1  before_call  approved", "mcp: files", "They are greeted.", "Done."},
+			[]string{
+				"home/OpenManus/config/config.toml", "[llm]\nmodel = \"gpt-4o\"\nbase_url = \"https://api.openai.com/v1\"\napi_key = \"YOUR_API_KEY\"\nmax_tokens = 4096\ntemperature = 0.0\n[runflow]\nuse_data_analysis_agent = false\n[mcp]\nserver_reference = \"app.mcp.server\"\n",
+				"CLAUDE.md", "Use tabs.\n", ".claude/skills/greet/SKILL.md", "---\nname: greet\ndescription: How people are greeted\n---\nSay hello.\n",
+				".claude/settings.json", `{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"true"}]}]}}`,
+				".mcp.json", `{"mcpServers":{"files":{"command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]}}}`,
+			}},
 	} {
 		t.Run(c.page, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join("..", "..", "docs", c.page))
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, dir := string(data), write(t, "model.txt", c.model, "home/src/shop/a", "a\n")
+			page, dir := string(data), write(t, append([]string{"model.txt", c.model, "home/src/shop/a", "a\n"}, c.files...)...)
 			// a program that is fetched from a network: npx is not there, and uv runs what follows
 			bin := write(t, "npx", "#!/bin/sh\nexit 1\n", "uv", "#!/bin/sh\nwhile [ \"${1%.py}\" = \"$1\" ]; do shift; done\nPYTHONPATH='"+sdk+"' exec python3 \"$@\"\n")
 			home := filepath.Join(dir, "home")
@@ -76,7 +85,7 @@ func TestTutorials(t *testing.T) {
 					switch {
 					case strings.Contains(line, "openmanus serve"), strings.Contains(line, "mcp serve"), strings.Contains(line, "mcp test files"):
 						continue
-					case strings.Contains(line, "sessions rewind"), strings.Contains(line, "sessions redo"):
+					case strings.Contains(line, "sessions rewind"), strings.Contains(line, "sessions redo"), strings.Contains(line, "openmanus trust"), strings.Contains(line, "hooks approve"):
 						line, _, _ = strings.Cut(line, "#")
 						line = strings.TrimSpace(line) + " --yes\n"
 					}

@@ -39,10 +39,10 @@ func parseCoverage(t *testing.T, text string) coverage {
 			refs = append(refs, m[1])
 		}
 		if len(refs) == 0 && tests != "not built" {
-			t.Errorf("docs/coverage.md: %s, %s: neither a test nor \"not built\"", section, name)
+			t.Errorf("%s, %s: neither a test nor \"not built\"", section, name)
 		}
 		if _, twice := all[section][name]; twice {
-			t.Errorf("docs/coverage.md: %s lists %s twice", section, name)
+			t.Errorf("%s lists %s twice", section, name)
 		}
 		all[section][name] = refs
 	}
@@ -74,6 +74,25 @@ func missing(root, ref string) string {
 		}
 	}
 	return "no test in that directory has this name"
+}
+
+// TestFeatures checks docs/features.md: each feature has a test, and each test that it names exists.
+func TestFeatures(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(top, "docs", "features.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := parseCoverage(t, "## Features\n"+string(text))["Features"]
+	if len(rows) < 20 {
+		t.Errorf("docs/features.md has %d features", len(rows))
+	}
+	for name, refs := range rows {
+		for _, ref := range refs {
+			if why := missing(top, ref); why != "" {
+				t.Errorf("docs/features.md: %s: %s: %s", name, ref, why)
+			}
+		}
+	}
 }
 
 // TestCoverage checks docs/coverage.md: each reference exists, and each case, law, target and incident has a row.

@@ -32,6 +32,7 @@ func Provider() *provider.Provider {
 		APIs:       []string{"", openai.Chat},
 		Lists:      true,
 		Window:     window,
+		Free:       free,
 		Maker:      func(model string) (string, string) { return "ollama", path.Base(model) }, // of MAKER/MODEL
 		StartHint:  "ollama serve",
 		PullHint:   "ollama pull",
@@ -42,6 +43,12 @@ func Provider() *provider.Provider {
 			return New(Options{Model: o.Model, BaseURL: o.BaseURL, Key: o.Key, Window: o.Window, Hint: o.Hint}), nil
 		},
 	}
+}
+
+// free is [provider.Provider].Free: a model on this machine costs nothing, if the Ollama here does not pass the
+// requests on to Ollama's cloud, as for qwen3-coder:480b-cloud and glm-5:cloud.
+func free(base, model string) bool {
+	return provider.Loopback(base) && !strings.HasSuffix(model, "-cloud") && !strings.HasSuffix(model, ":cloud")
 }
 
 // address is [provider.Provider].Address: OLLAMA_HOST names the server, as for

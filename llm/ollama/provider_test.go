@@ -5,6 +5,24 @@ import (
 	"testing"
 )
 
+func TestFree(t *testing.T) {
+	for _, c := range []struct {
+		base, model string
+		free        bool
+	}{
+		{"http://127.0.0.1:11434/v1", "qwen3:8b", true},
+		{"http://localhost:11434/v1", "cloud", true},
+		{"http://127.0.0.1:11434/v1", "qwen3-coder:480b-cloud", false},
+		{"http://127.0.0.1:11434/v1", "glm-5:cloud", false},
+		{"https://ollama.com/v1", "gpt-oss:120b", false},
+		{"http://gpu:11434/v1", "qwen3:8b", false}, // it may be somebody's who sells it
+	} {
+		if got := free(c.base, c.model); got != c.free {
+			t.Errorf("%s at %s is free: %v, want %v", c.model, c.base, got, c.free)
+		}
+	}
+}
+
 func TestOllamaHost(t *testing.T) {
 	for host, want := range map[string]string{
 		"":                       "http://127.0.0.1:11434/v1",

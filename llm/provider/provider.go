@@ -110,6 +110,9 @@ type Provider struct {
 	// model's own window counts.
 	Window int
 
+	// Free says whether a model at an address costs nothing. Nil: none does.
+	Free func(base, model string) bool
+
 	// Serves reports why the provider serves no model of that name. Nil: the
 	// provider alone can tell.
 	Serves func(model string) error

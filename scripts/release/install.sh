@@ -2,6 +2,7 @@
 # Installs openmanus @VERSION@ from an archive of its release, after it has verified that
 # the archive is what was signed.
 #
+#   curl -fsSL @HOME@/releases/latest/download/install.sh | sh
 #   sh install.sh                    into ~/.local
 #   sh install.sh --prefix DIR       into DIR
 #   sh install.sh --from URL|DIR     from a copy of the release
@@ -9,6 +10,9 @@
 #
 # It needs tar, ssh-keygen of OpenSSH 8.1, sha256sum or shasum, and for an address curl.
 set -eu
+
+# A shell that reads this from a pipe runs nothing before it has read the end.
+{
 
 prefix=${HOME:-}/.local
 from=@HOME@/releases/download/@VERSION@
@@ -141,5 +145,11 @@ cp "$work/installed" "$list"
 "$prefix/bin/openmanus" version
 case :$PATH: in
 *:"$prefix/bin":*) echo "Try: openmanus demo" ;;
-*) echo "Add $prefix/bin to your PATH, then try: openmanus demo" ;;
+*)
+	echo "$prefix/bin is not in your PATH. Type this, and put it into ~/.profile:"
+	echo "  export PATH=\"$prefix/bin:\$PATH\""
+	echo "Then try: openmanus demo"
+	;;
 esac
+exit
+}
