@@ -15,19 +15,19 @@ import (
 // [Compact] of older messages, at last a [Stop]. Each task leaves less to cut, so
 // the sequence ends. It returns no task if the window is unknown.
 func (s *State) MakeRoom() (t Task, full bool) {
-	w := s.Config.Window
-	room, size := w.RequestBudget(), s.Size()
+	room, size := s.Window().RequestBudget(), s.Size()
 	if room == 0 || size <= s.threshold() {
 		return Task{}, false
 	}
 	compact := Task{Do: Compact, Turn: s.Turn, Re: s.Seq}
 	cut := s.CutFor(room, false)
+	helps := len(s.largeResults()) > 0 || cut.Gain > 0
 	switch over := size > room; {
 	case len(s.oldResults(room)) > 0:
 		return Task{Do: Elide}, true
 	case cut.Gain >= s.worthwhile(room):
 		return compact, true
-	case !over:
+	case !over, !helps && size < s.told: // the provider knows better what fits
 		return Task{}, false
 	case len(s.largeResults()) > 0:
 		return Task{Do: Elide}, true
@@ -45,8 +45,8 @@ func (s *State) tooLarge(room int) string {
 	head := s.scaled(s.head)
 	text := fmt.Sprintf("the request is larger than the model's window: about %d tokens where %d fit, and nothing more can be left out", s.Size(), room)
 	if room-head < leastSpace {
-		return fmt.Sprintf("%s; the instructions and the tools alone have %d: use an agent with fewer tools, or a model with a larger window "+
-			"([models.%q] window says how large it is)", text, head, s.Config.Model)
+		return fmt.Sprintf("%s; the instructions and the tools alone have %d: use an agent with fewer tools, a model with a larger window "+
+			"([models.%q] window says how large it is), or start its server with a larger one, such as llama-server -c 8192", text, head, s.Config.Model)
 	}
 	return fmt.Sprintf("%s; %d are left for the conversation: put long texts into files, which the agent reads in parts, "+
 		"or use a model with a larger window ([models.%q] window says how large it is)", text, room-head, s.Config.Model)
@@ -60,8 +60,8 @@ func (s *State) space(room int) int { return max(0, room-s.scaled(s.head)) }
 // of the window, or a larger one of what system prompt and tools leave of it, if that is
 // less than half.
 func (s *State) threshold() int {
-	room := s.Config.Window.RequestBudget()
-	share, space := cmp.Or(s.Config.Window.Share, 80), s.space(room)
+	room := s.Window().RequestBudget()
+	share, space := cmp.Or(s.Window().Share, 80), s.space(room)
 	if space < room/2 { // each cut costs a request, and gains little
 		return room - space*(100-share)/2/100
 	}
@@ -85,7 +85,7 @@ func (s *State) Ask(nudge string) Task {
 			t = first
 		}
 		if t.Do == Compact && s.Limits.Steps > 0 && s.Steps == s.Limits.Steps-1 { // which is a step itself
-			if t = reply; s.Size() > s.Config.Window.RequestBudget() {
+			if t = reply; s.Size() > s.Window().RequestBudget() {
 				reason, why = NoSteps, s.stepsUsed()
 			}
 		}
@@ -112,7 +112,7 @@ type sizedResult struct {
 
 // Elidable returns the results that an [Elide] task replaces by references now.
 func (s *State) Elidable() []llm.Result {
-	found := s.oldResults(s.Config.Window.RequestBudget())
+	found := s.oldResults(s.Window().RequestBudget())
 	if len(found) == 0 {
 		found = s.largeResults()
 	}
@@ -308,10 +308,16 @@ func (s *State) Recent(newest Ref) []Ref {
 func (s *State) summaryTokens(room int) int {
 	most := s.SummaryBytes(room)
 	n := most + most/4 + 300 + 60*min(len(s.wholes)+1, refLines) // the list of files and addresses, and the references
+	dense := 0                                                   // tokens of texts that have more than one in two bytes
 	for name, text := range s.kept {
-		n += len(name) + 30 + min(len(text), s.KeptBytes(room))
+		most := min(len(text), s.KeptBytes(room))
+		n += len(name) + 30 + most
+		if most > 0 {
+			all := s.tokensOf(llm.Say(llm.User, text))
+			dense += max(0, int(int64(all)*int64(most)/int64(len(text)))-most/2)
+		}
 	}
-	return (n + 1) / 2
+	return (n+1)/2 + dense
 }
 
 // KeptBytes returns how many bytes of what a tool said last a compaction keeps.
@@ -353,6 +359,7 @@ type tokenCount struct {
 	Elisions, Compactions int   // how many there were
 	wholes                []Ref // the texts that compactions replaced
 	TooLarge              bool  // the provider has refused a request as too large since the last reply
+	told                  int   // the tokens of the window by a refusal under this configuration; 0: none named it
 }
 
 // A mark describes a message in [State].Said.
@@ -367,6 +374,34 @@ type mark struct {
 func (w Window) RequestBudget() int {
 	reply := cmp.Or(w.Reply, w.Tokens/8)
 	return w.Tokens - min(reply, w.Tokens/2)
+}
+
+// Window returns the window of the session's model: as the session is configured, or as a
+// refusal has named it since, if that is smaller.
+func (s *State) Window() Window {
+	w := s.Config.Window
+	if s.told > 0 && (w.Tokens == 0 || s.told < w.Tokens) {
+		w.Tokens = s.told
+	}
+	return w
+}
+
+// refused folds the words in which a provider refused the next request as too large; "" stands
+// for none. If they name the window, it holds from now on; if they name the size of the
+// request, too, that counts as reported.
+func (s *State) refused(text string) {
+	if text == "" {
+		return
+	}
+	s.TooLarge = true
+	fit, had := llm.Overflow(text)
+	if fit == 0 {
+		return
+	}
+	if had > 0 {
+		s.reported, s.counted, s.covered = had, s.head+s.total+s.pending, s.head+s.total
+	}
+	s.told = min(fit, s.Size())
 }
 
 // A ResultSize says how many bytes of text a model reads of the result of one call.
@@ -394,8 +429,8 @@ func (w Window) ResultSize() ResultSize {
 // ResultSize is [Window.ResultSize], and less where system prompt and tools leave little:
 // then a text takes an eighth of that.
 func (s *State) ResultSize() ResultSize {
-	size := s.Config.Window.ResultSize()
-	if room := s.Config.Window.RequestBudget(); s.space(room) < room/2 {
+	size := s.Window().ResultSize()
+	if room := s.Window().RequestBudget(); s.space(room) < room/2 {
 		most := max(1000, s.space(room)/2)
 		size = ResultSize{Output: min(size.Output, most), Text: min(size.Text, most)}
 	}
@@ -480,7 +515,7 @@ func (s *State) estimate() {
 	if s.counter == nil || s.exact {
 		return
 	}
-	limit := s.Config.Window.Tokens / 2
+	limit := s.Window().Tokens / 2
 	near, _ := s.OverBudget()
 	if limit > 0 && s.head+s.total+s.pending > limit || near != "" {
 		s.exact = true
@@ -544,7 +579,7 @@ func (s *State) elided(e Elided) {
 		return
 	}
 	s.Elisions++
-	s.TooLarge = s.TooLarge || e.Refused != ""
+	s.refused(e.Refused)
 	s.soft.undo = false
 	instead := make(map[string]llm.Parts)
 	for _, x := range e.Calls {
@@ -601,7 +636,7 @@ func (s *State) compacted(seq int64, e Compacted) {
 	if e.Step { // a model was asked
 		s.Steps++
 	}
-	s.TooLarge = s.TooLarge || e.Refused != ""
+	s.refused(e.Refused)
 	end := s.endOf(e.UpTo)
 	if end == 0 {
 		return
@@ -659,7 +694,7 @@ func (s *State) Fits(n int) bool {
 	for _, m := range s.marks[:n] {
 		tokens += m.tokens
 	}
-	room := s.Config.Window.RequestBudget()
+	room := s.Window().RequestBudget()
 	return room == 0 || s.scaled(tokens) <= room
 }
 
@@ -693,7 +728,7 @@ func (s *State) Request(t Task) *llm.Request {
 // least, if the reply to each has most tokens and the next one has it too; 0 if there are
 // budgets of neither tokens nor money, or room for more than anybody makes.
 func (s *State) requestsWithin(size, most int) int {
-	most = cmp.Or(most, s.Config.Window.Reply, shortReply)
+	most = cmp.Or(most, s.Window().Reply, shortReply)
 	var u llm.Usage
 	for n := range 20 {
 		u = u.Add(llm.Usage{Input: size + n*most, Output: most})

@@ -327,7 +327,7 @@ func (s *State) ReplyLimit(size, most int, p Prices) int {
 		left = min(left, int((l-s.Cost-p.Cost(llm.Usage{Input: size}))/p.Output))
 	}
 	// a limit beyond what the model can write would be refused
-	if left >= cmp.Or(most, s.Config.Window.Reply, shortReply) {
+	if left >= cmp.Or(most, s.Window().Reply, shortReply) {
 		return most
 	}
 	return max(left, minReply)

@@ -276,6 +276,9 @@ func (s *State) Apply(ev Event) {
 // configure folds a configuration. This is the only place where limits get their
 // defaults.
 func (s *State) configure(e Configured) {
+	if e.Model != s.Config.Model || e.Window != s.Config.Window || e.Endpoint != s.Config.Endpoint {
+		s.told = 0
+	}
 	s.Config, s.Limits, s.Grants = e, e.Limits.Or(DefaultLimits()), nil
 	s.recountHead()
 	s.specs = make(map[string]ToolSpec, len(e.Tools))

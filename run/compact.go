@@ -43,7 +43,7 @@ func (w *Worker) elide(ctx context.Context, s *openmanus.State, results []llm.Re
 // refused a request as too large: then it also returns nil if the next would be no
 // smaller.
 func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.State, t openmanus.Task, refused error) (openmanus.Body, error) {
-	room := s.Config.Window.RequestBudget()
+	room := s.Window().RequestBudget()
 	if room == 0 || refused != nil {
 		room = refusedRoom(s, refused)
 	}
@@ -55,9 +55,13 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 	if err != nil {
 		return nil, fmt.Errorf("keeping what is left out: %w", err)
 	}
-	if refused != nil && !smaller(s, openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref,
+	if !smaller(s, openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref,
 		Summary: summary(s, "", s.Said[:c.End], ref, room)}) {
-		return nil, nil
+		if refused != nil {
+			return nil, nil
+		}
+		return openmanus.ModelFailed{Turn: t.Turn, Re: t.Re, Kind: llm.Context,
+			Error: "the conversation is too large for the model's window, and a summary of it is no smaller"}, nil
 	}
 	if reason, why := s.OverBudget(); reason != "" {
 		return openmanus.Stopped{Turn: t.Turn, Re: t.Re, Reason: reason, Error: why}, nil
@@ -101,6 +105,7 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 
 // smaller reports whether the next request is smaller after b.
 func smaller(s *openmanus.State, b openmanus.Compacted) bool {
+	b.Refused = "" // which changes how sizes are counted
 	then := s.Clone()
 	then.Apply(openmanus.Event{Seq: s.Seq + 1, Time: s.Updated, Body: b})
 	return then.Size() < s.Size()
@@ -150,7 +155,7 @@ func summarize(
 	var before []llm.Aside
 	attempts := max(0, s.Limits.Attempts)
 	if h.Model == nil {
-		h = openmanus.Helper{Model: a.Model, Name: s.Config.Model, Prices: s.Config.Prices, Window: s.Config.Window}
+		h = openmanus.Helper{Model: a.Model, Name: s.Config.Model, Prices: s.Config.Prices, Window: s.Window()}
 		if h.Model == nil {
 			return new(llm.Reply), h, sent, fmt.Errorf("the agent %q has no model", a.Name)
 		}

@@ -12,12 +12,23 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
+// delegations returns how many child sessions x calls for that are not announced yet.
+func delegations(x *Session) (n int) {
+	for _, t := range x.Flow.Next(x.State) {
+		if t.Do == openmanus.Delegate && x.State.Child(openmanus.ChildID(x.ID, t.Child)) == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // reserve returns the event that announces a child session, with its share of
-// what the limits leave. If the limits allow no child, it returns the result of
+// what the limits leave: an equal one for each of the n sessions that are announced
+// at once, and for the session itself. If the limits allow no child, it returns the result of
 // the call that delegates, so that the agent can go on without, or stops a
 // session that delegates without a call. It returns nil if the session has
 // ended.
-func reserve(session string, s *openmanus.State, t openmanus.Task) openmanus.Body {
+func reserve(session string, s *openmanus.State, t openmanus.Task, n int) openmanus.Body {
 	if s.Outcome.Status != "" {
 		return nil
 	}
@@ -48,10 +59,7 @@ func reserve(session string, s *openmanus.State, t openmanus.Task) openmanus.Bod
 	case l.FanOut >= 0 && open > l.FanOut:
 		return refuse(openmanus.TooWide, "%d at once", l.FanOut)
 	}
-	share := max(1, l.FanOut-open+1)
-	if l.FanOut < 0 {
-		share = openmanus.DefaultLimits().FanOut
-	}
+	share := max(1, n) + 1
 	left.Tokens, left.Money = portion(left.Tokens, share), portion(left.Money, openmanus.Money(share))
 	return openmanus.ChildOpened{Call: t.Call, Child: openmanus.ChildID(session, t.Child), Label: t.Label, Limits: left}
 }

@@ -49,7 +49,7 @@ func outgrown(s *openmanus.State, err error) bool {
 func refusedRoom(s *openmanus.State, refused error) int {
 	size := s.Size()
 	room := size
-	if known := s.Config.Window.RequestBudget(); known > 0 {
+	if known := s.Window().RequestBudget(); known > 0 {
 		room = min(room, known)
 	}
 	if refused == nil {
@@ -59,7 +59,7 @@ func refusedRoom(s *openmanus.State, refused error) int {
 	if fit == 0 {
 		return room
 	}
-	told := openmanus.Window{Tokens: fit, Reply: s.Config.Window.Reply}.RequestBudget()
+	told := openmanus.Window{Tokens: fit, Reply: s.Window().Reply}.RequestBudget()
 	if had > 0 { // the provider counts otherwise than we do
 		told = int(int64(told) * int64(size) / int64(had))
 	}

@@ -205,7 +205,7 @@ func (w *Worker) do(ctx context.Context, x *Session, t openmanus.Task) (openmanu
 	case openmanus.Rule:
 		return w.rule(ctx, x, t.Call)
 	case openmanus.Delegate:
-		return reserve(x.ID, s, t), nil
+		return reserve(x.ID, s, t, delegations(x)), nil
 	case openmanus.Elide:
 		return w.elide(context.WithoutCancel(ctx), s, s.Elidable())
 	}

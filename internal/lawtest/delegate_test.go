@@ -115,6 +115,9 @@ func TestBelowTheLimitOfDepthTheAgentGoesOnByItself(t *testing.T) {
 	if got := dialogue(bottom.Said); !strings.Contains(got, "3 deep); do it yourself") || len(bottom.Children) != 0 {
 		t.Errorf("the bottom reads %s", got)
 	}
+	if all := openmanus.DefaultLimits().Tokens; bottom.Limits.Tokens < all/10 { // each is alone
+		t.Errorf("the bottom has %d of %d tokens", bottom.Limits.Tokens, all)
+	}
 }
 
 func TestADelegationToNobodyFailsAlone(t *testing.T) {

@@ -371,8 +371,8 @@ func TestAChildsTokensAndMoneyComeOutOfItsParents(t *testing.T) {
 	if s.Usage.Total() != total+2*15 || s.Cost != money || total == 0 || money == 0 {
 		t.Errorf("the tree used %d tokens and %d, want %d and %d", s.Usage.Total(), s.Cost, total+30, money)
 	}
-	if share := s.Children[0].Limits.Tokens; share != 200 {
-		t.Errorf("the first share is %d of 800 for 4", share)
+	if share := s.Children[0].Limits.Tokens; share != 266 {
+		t.Errorf("the first share is %d of 800 for two and their parent", share)
 	}
 }
 
