@@ -11,7 +11,7 @@ import (
 // many tokens fit, reply included, and how many the request had. A number that it does not say is 0.
 // So are both if the text does not speak of tokens, or of a context, but of characters or bytes.
 func Overflow(text string) (fit, had int) {
-	text = strings.ToLower(strings.ReplaceAll(text, ",", ""))
+	text = overflowWords().status.ReplaceAllString(strings.ToLower(strings.ReplaceAll(text, ",", "")), "")
 	if !overflowWords().tokens.MatchString(text) || overflowWords().other.MatchString(text) {
 		return 0, 0
 	}
@@ -33,7 +33,9 @@ const leastWindow = 256
 var overflowWords = sync.OnceValue(func() (w struct {
 	fit, had      []*regexp.Regexp
 	tokens, other *regexp.Regexp // what the numbers are of
+	status        *regexp.Regexp // numbers that are of nothing: see [Error.Error]
 }) {
+	w.status = regexp.MustCompile(`\bhttp \d{3}\b|\bstatus(?: code)?\W{0,4}\d{3}\b|\bcode\W{0,4}\d{3,5}\b|<\d{3}>`)
 	w.tokens = regexp.MustCompile(`token|context|n_ctx|model_len|range of input length`)
 	w.other = regexp.MustCompile(`\b(strings?|bytes?|body|characters?|chars)\b`)
 	for _, p := range []string{

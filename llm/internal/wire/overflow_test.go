@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -55,8 +56,11 @@ func TestOverflows(t *testing.T) {
 		if e.Kind != llm.Context {
 			t.Errorf("%s: %s is taken for %s", c.from, text, e.Kind)
 		}
-		if fit, had := llm.Overflow(text); fit != c.fit || had != c.had {
-			t.Errorf("%s: %s: %d fit and it had %d; want %d and %d", c.from, text, fit, had, c.fit, c.had)
+		e.Err = errors.New(text)
+		for _, text := range []string{text, e.Error()} { // with the status, as it is recorded
+			if fit, had := llm.Overflow(text); fit != c.fit || had != c.had {
+				t.Errorf("%s: %s: %d fit and it had %d; want %d and %d", c.from, text, fit, had, c.fit, c.had)
+			}
 		}
 	}
 	for _, text := range []string{
