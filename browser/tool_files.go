@@ -19,16 +19,16 @@ import (
 )
 
 // workspaceName returns the name in the workspace of the file that the call names.
-func (c *runner) workspaceName() (string, error) {
+func (c *runner) workspaceName(ctx context.Context) (string, error) {
 	if c.tool.cfg.Files == nil {
 		return "", errNoFiles
 	}
-	return workspace.Name(c.tool.cfg.Dir, c.in.FilePath)
+	return workspace.NameIn(ctx, c.tool.cfg.Dir, c.in.FilePath)
 }
 
 // target is workspaceName for a file that the call writes.
 func (c *runner) target(ctx context.Context) (string, error) {
-	name, err := c.workspaceName()
+	name, err := c.workspaceName(ctx)
 	if err == nil {
 		err = workspace.MayReplace(ctx, c.tool.cfg.Files, name, nil)
 	}
@@ -203,7 +203,7 @@ func (c *runner) savePDF(ctx context.Context) (string, Outcome, error) {
 // upload puts a file of the workspace into a field, or into the file chooser that
 // the page opened.
 func (c *runner) upload(ctx context.Context) (string, Outcome, error) {
-	name, err := c.workspaceName()
+	name, err := c.workspaceName(ctx)
 	if err != nil {
 		return "", Outcome{}, err
 	}

@@ -191,7 +191,7 @@ func (c *runner) foresee(ctx context.Context) (*prospect, error) {
 				p.elements = append(p.elements, el)
 			}
 		}
-		if p.act, err = c.phrase(at); err != nil || at == nil {
+		if p.act, err = c.phrase(ctx, at); err != nil || at == nil {
 			return p, err
 		}
 		defer c.tab.release(at.s)
@@ -241,7 +241,7 @@ func (p *Page) under(at Point) (el *Element) {
 
 // phrase says what the call does to the element at, which may be nil: the
 // imperative form, such as: Click the button "Send".
-func (c *runner) phrase(at *Element) (string, error) {
+func (c *runner) phrase(ctx context.Context, at *Element) (string, error) {
 	where := ""
 	if p := c.in.point(); p != nil {
 		where = fmt.Sprintf(" at %g, %g", p.X, p.Y)
@@ -277,7 +277,7 @@ func (c *runner) phrase(at *Element) (string, error) {
 		}
 		return "Drag " + at.called() + " to" + strings.TrimPrefix(where, " at") + " from its upper left corner", nil
 	case "upload_file":
-		file, err := c.uploaded()
+		file, err := c.uploaded(ctx)
 		if at == nil {
 			return "Upload " + file + " where the page asks for a file", err
 		}
@@ -300,8 +300,8 @@ func (c *runner) answering(d *Dialog) string {
 
 // uploaded names the file of an upload, with its size and a checksum, so that
 // another file under the same name is not what the user allowed.
-func (c *runner) uploaded() (string, error) {
-	name, err := c.workspaceName()
+func (c *runner) uploaded(ctx context.Context) (string, error) {
+	name, err := c.workspaceName(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -90,7 +90,7 @@ func look(dir string, call openmanus.Call, spec openmanus.ToolSpec) facts {
 	}
 	for _, a := range declared {
 		f.connects = f.connects || a.Kind == openmanus.URLArgument || a.Kind == openmanus.HostArgument
-		for _, name := range meant(a, declared, args) {
+		for _, name := range argumentsOf(a, declared, args) {
 			f.argument(dir, name, a, args[name])
 		}
 		if _, given := args[a.Name]; !given && a.Value != "" {
@@ -101,8 +101,8 @@ func look(dir string, call openmanus.Call, spec openmanus.ToolSpec) facts {
 	return f
 }
 
-// meant returns the names of the arguments that a is about, sorted.
-func meant(a openmanus.Argument, declared []openmanus.Argument, args map[string]any) []string {
+// argumentsOf returns the names of the arguments that a is about, sorted.
+func argumentsOf(a openmanus.Argument, declared []openmanus.Argument, args map[string]any) []string {
 	if a.Name != "*" {
 		if _, ok := args[a.Name]; !ok {
 			return nil

@@ -4,11 +4,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/meant"
 )
 
 // relative returns the file name as rules see it: slash-separated, and relative
-// to the workspace dir if it is in there.
+// to the workspace dir if it is in there. Package meant decides which file it is, as where
+// the call runs.
 func relative(dir, name string) string {
+	if m, err := meant.In(dir, name); err == nil {
+		return m.Name
+	}
 	p := filepath.FromSlash(name)
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(dir, p)

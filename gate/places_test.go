@@ -3,11 +3,15 @@
 package gate
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
 )
 
 // TestPlaces: where the names of a call lead, by links of every kind, also where nothing is
@@ -46,6 +50,28 @@ func TestPlaces(t *testing.T) {
 		places, _ := g.Places(call, spec)
 		if len(places) != 1 || places[0].Real != want || !places[0].Changes {
 			t.Errorf("%s: %+v, want %s", name, places, want)
+		}
+	}
+}
+
+// TestRulesSeeTheFileThatIsMeant: a rule holds for a file however a call writes its path.
+func TestRulesSeeTheFileThatIsMeant(t *testing.T) {
+	top := t.TempDir()
+	dir, link := filepath.Join(top, "ws"), filepath.Join(top, "link")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Symlink(dir, link), os.WriteFile(filepath.Join(dir, "my key.pem"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	g, err := New(Options{Mode: openmanus.ApproveAll, Workspace: dir, Rules: Rules{Deny: []string{"path:my key.pem"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: "save"}, Hints: openmanus.Hints{Edits: true},
+		Arguments: []openmanus.Argument{{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Writes}}}
+	for _, path := range []string{"my key.pem", "my\u00a0key.pem", link + "/my key.pem", "file://" + dir + "/my%20key.pem", "./x/../my\u202fkey.pem"} {
+		input, _ := json.Marshal(map[string]string{"path": path})
+		v, err := g.Rule(t.Context(), openmanus.Call{Call: llm.Call{Name: "save", Input: string(input)}}, spec)
+		if err != nil || v.Allow || !strings.Contains(v.Rule, "my key.pem") {
+			t.Errorf("%q: %+v, %v", path, v, err)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
+	"github.com/openmanus-go/openmanus/internal/meant"
 )
 
 // An activity counts the calls in a workspace that may change it.
@@ -108,7 +110,8 @@ func (h *Host) changes(
 }
 
 // WrittenPaths returns the files and directories, relative to the workspace, that
-// the arguments of a call say it writes or deletes.
+// the arguments of a call say it writes or deletes: by their names there, and by those
+// without symbolic links.
 func WrittenPaths(dir, input string, arguments []openmanus.Argument) (names []string) {
 	var in map[string]any
 	if json.Unmarshal([]byte(input), &in) != nil {
@@ -119,15 +122,14 @@ func WrittenPaths(dir, input string, arguments []openmanus.Argument) (names []st
 		if !ok || name == "" {
 			return
 		}
-		if filepath.IsAbs(name) {
-			rel, err := filepath.Rel(dir, name)
-			if err != nil {
-				return
-			}
-			name = rel
+		m, err := meant.In(dir, name)
+		if err != nil {
+			return
 		}
-		if name = path.Clean(filepath.ToSlash(name)); fs.ValidPath(name) && !slices.Contains(names, name) {
-			names = append(names, name)
+		for _, name := range []string{m.Name, realName(dir, m.Name)} {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	for _, a := range arguments {
@@ -147,6 +149,16 @@ func WrittenPaths(dir, input string, arguments []openmanus.Argument) (names []st
 		}
 	}
 	return names
+}
+
+// realName returns a name without symbolic links, as far as it exists, or the name itself if
+// it leads out of the workspace.
+func realName(dir, name string) string {
+	rel, err := filepath.Rel(hostexec.RealPath(dir), hostexec.RealPath(filepath.Join(dir, filepath.FromSlash(name))))
+	if real := filepath.ToSlash(rel); err == nil && meant.Valid(real) {
+		return real
+	}
+	return name
 }
 
 // scanNames is like [ScanFiles] for files, the directories below them, and those

@@ -87,7 +87,7 @@ func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (
 // carryOut is run for one call, with the files as it finds them.
 func (e *editor) carryOut(ctx context.Context, call openmanus.Call, in editorInput) (openmanus.Result, error) {
 	var none openmanus.Result
-	name, err := workspace.Name(e.ws.Dir(), in.Path)
+	name, err := workspace.NameIn(ctx, e.ws.Dir(), in.Path)
 	if err != nil {
 		return none, err
 	}

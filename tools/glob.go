@@ -46,7 +46,7 @@ func glob(ctx context.Context, ws workspace.Workspace, in globInput) (openmanus.
 	if in.Limit == 0 {
 		in.Limit = 200
 	}
-	root, err := workspace.Name(ws.Dir(), orDot(in.Path))
+	root, err := workspace.NameIn(ctx, ws.Dir(), orDot(in.Path))
 	if err != nil {
 		return none, err
 	}

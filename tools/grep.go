@@ -44,7 +44,7 @@ func NewGrep(ws workspace.Workspace) openmanus.Tool {
 		specOf("grep", openmanus.Hints{ReadOnly: true, Idempotent: true}, readsPath("path"),
 			readsPath("glob")),
 		func(ctx context.Context, _ openmanus.Call, in grepInput) (openmanus.Result, error) {
-			g, err := newGrep(ws, in)
+			g, err := newGrep(ctx, ws, in)
 			if err != nil {
 				return openmanus.Result{}, err
 			}
@@ -76,14 +76,14 @@ const maxSources = 20
 
 // newGrep returns the search for a call, with the defaults filled in. Its error is for the
 // model: a pattern that is invalid, or a path that does not exist.
-func newGrep(ws workspace.Workspace, in grepInput) (*grep, error) {
+func newGrep(ctx context.Context, ws workspace.Workspace, in grepInput) (*grep, error) {
 	g := &grep{in: in, chunk: grepChunk, fsys: ws.FS()}
 	g.walk = walk{fsys: g.fsys, hidden: in.Hidden, all: in.NoIgnore}
 	if g.in.Limit == 0 {
 		g.in.Limit = 100
 	}
 	var err error
-	if g.root, err = workspace.Name(ws.Dir(), orDot(in.Path)); err != nil {
+	if g.root, err = workspace.NameIn(ctx, ws.Dir(), orDot(in.Path)); err != nil {
 		return nil, err
 	}
 	if g.pattern, err = newLinePattern(in.Pattern, in.Literal, in.IgnoreCase); err != nil {

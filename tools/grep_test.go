@@ -166,7 +166,7 @@ func TestSearchesEndWithTheirContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	g, err := newGrep(s.ws, grepInput{Pattern: "x"})
+	g, err := newGrep(t.Context(), s.ws, grepInput{Pattern: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func (e *editor) patch(ctx context.Context, call openmanus.Call, in patchInput) 
 	defer e.mu.Unlock()
 	p := &patching{e: &editor{ws: workspace.In(ctx, e.ws, call.Session)}}
 	for i := range parsed.files {
-		if err := p.apply(&parsed.files[i]); err != nil {
+		if err := p.apply(ctx, &parsed.files[i]); err != nil {
 			if len(parsed.files) > 1 {
 				err = refusal(err.Error() + "\nNo file was changed.")
 			}
@@ -112,8 +112,8 @@ func (e *editor) patch(ctx context.Context, call openmanus.Call, in patchInput) 
 }
 
 // file returns the file with this path, in the words of the model.
-func (p *patching) file(path string) (*patchedFile, error) {
-	name, err := workspace.Name(p.e.ws.Dir(), path)
+func (p *patching) file(ctx context.Context, path string) (*patchedFile, error) {
+	name, err := workspace.NameIn(ctx, p.e.ws.Dir(), path)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +143,8 @@ func (p *patching) file(path string) (*patchedFile, error) {
 
 // apply changes the files in memory as the patch does with one of them. Nothing is written
 // yet, so an error leaves all files as they are.
-func (p *patching) apply(op *patchFile) error {
-	f, err := p.file(op.path)
+func (p *patching) apply(ctx context.Context, op *patchFile) error {
+	f, err := p.file(ctx, op.path)
 	switch {
 	case err != nil:
 		return err
@@ -161,11 +161,11 @@ func (p *patching) apply(op *patchFile) error {
 		p.said = append(p.said, "D "+op.path)
 		return nil
 	}
-	return p.update(f, op)
+	return p.update(ctx, f, op)
 }
 
 // update applies the hunks of a file, and moves it.
-func (p *patching) update(f *patchedFile, op *patchFile) error {
+func (p *patching) update(ctx context.Context, f *patchedFile, op *patchFile) error {
 	switch {
 	case isUTF16(f.after):
 		return fmt.Errorf("%s is in UTF-16, and only UTF-8 can be patched: convert it with a program, "+
@@ -185,7 +185,7 @@ func (p *patching) update(f *patchedFile, op *patchFile) error {
 	}
 	said := "M " + op.path
 	if op.move != "" {
-		to, err := p.file(op.move)
+		to, err := p.file(ctx, op.move)
 		switch {
 		case err != nil:
 			return err

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/openmanus-go/openmanus/internal/meant"
 )
 
 // A pathGlob selects files by their paths, like --glob of ripgrep. A pattern
@@ -33,6 +35,12 @@ func newPathGlob(pattern, workspace string) (pathGlob, error) {
 	p, negated := strings.CutPrefix(pattern, "!")
 	g.negated = negated
 	p = strings.TrimPrefix(p, strings.TrimSuffix(filepath.ToSlash(workspace), "/")+"/")
+	if filepath.IsAbs(p) { // by another name of the workspace
+		at := strings.LastIndexByte(p[:len(p)-len(strings.TrimLeftFunc(p, plainInGlob))], '/')
+		if m, err := meant.In(workspace, p[:max(at, 1)]); err == nil {
+			p = path.Join(m.Name, p[at:])
+		}
+	}
 	p = strings.TrimPrefix(p, "./")
 	g.base = !strings.Contains(p, "/")
 	g.pattern = strings.TrimPrefix(p, "/")
@@ -47,6 +55,9 @@ func newPathGlob(pattern, workspace string) (pathGlob, error) {
 	}
 	return g, nil
 }
+
+// plainInGlob reports whether r stands for itself.
+func plainInGlob(r rune) bool { return !strings.ContainsRune(`*?[{\\`, r) }
 
 // alternatives returns how many patterns without braces p stands for, at least.
 // A match may try them all.

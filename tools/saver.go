@@ -42,7 +42,7 @@ func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 		if err := args.Decode(call.Input, &in); err != nil {
 			return "", fmt.Errorf("arguments: %w", err)
 		}
-		p, err := planSave(workspace.In(ctx, ws, call.Session), in)
+		p, err := planSave(ctx, workspace.In(ctx, ws, call.Session), in)
 		if err == nil {
 			p.basedOn(ctx, in)
 			err = workspace.MayReplace(ctx, workspace.In(ctx, ws, call.Session), p.name, p.after)
@@ -63,8 +63,8 @@ type plannedSave struct {
 
 // planSave returns the change that a call would make. It fails if the call
 // would.
-func planSave(ws workspace.Workspace, in saverInput) (p plannedSave, err error) {
-	if p.name, err = workspace.Name(ws.Dir(), in.FilePath); err != nil {
+func planSave(ctx context.Context, ws workspace.Workspace, in saverInput) (p plannedSave, err error) {
+	if p.name, err = workspace.NameIn(ctx, ws.Dir(), in.FilePath); err != nil {
 		return p, err
 	}
 	p.before, err = readFile(ws, p.name, in.FilePath)
@@ -88,7 +88,7 @@ func (p plannedSave) basedOn(ctx context.Context, in saverInput) {
 
 // save carries out a call.
 func save(ctx context.Context, ws workspace.Workspace, in saverInput) (openmanus.Result, error) {
-	p, err := planSave(ws, in)
+	p, err := planSave(ctx, ws, in)
 	if err != nil {
 		return openmanus.Result{}, err
 	}

@@ -47,7 +47,7 @@ func (t *researcher) report(ctx context.Context, in researchInput) (string, erro
 	if err != nil {
 		return "", err
 	}
-	name, err := workspace.Name(t.dir, in.base())
+	name, err := workspace.NameIn(ctx, t.dir, in.base())
 	if err != nil {
 		return "", err
 	}

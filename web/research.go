@@ -133,7 +133,7 @@ func (n notebook) Preview(ctx context.Context, call openmanus.Call) (string, err
 	if in.Command != "report" {
 		return "", nil
 	}
-	name, err := workspace.Name(n.dir, in.base())
+	name, err := workspace.NameIn(ctx, n.dir, in.base())
 	for _, ext := range []string{".md", ".html"} {
 		if err == nil {
 			err = workspace.MayReplace(ctx, n.files, name+ext, nil)

@@ -132,7 +132,7 @@ func (f *fetcher) Preview(ctx context.Context, call openmanus.Call) (string, err
 	if err := json.Unmarshal([]byte(call.Input), &in); err != nil || in.SaveTo == "" || f.d == nil {
 		return "", nil
 	}
-	name, err := workspace.Name(f.d.Dir, in.SaveTo)
+	name, err := workspace.NameIn(ctx, f.d.Dir, in.SaveTo)
 	if err == nil {
 		err = workspace.MayReplace(ctx, f.d.Files, name, nil)
 	}
@@ -154,7 +154,7 @@ func (f *fetcher) fetch(ctx context.Context, call openmanus.Call, in fetchInput)
 	case f.d == nil:
 		return openmanus.Result{}, errors.New("there is no workspace to save a file to: leave out save_to")
 	}
-	name, err := workspace.Name(f.d.Dir, in.SaveTo)
+	name, err := workspace.NameIn(ctx, f.d.Dir, in.SaveTo)
 	if err != nil {
 		return openmanus.Result{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/internal/meant"
 	"github.com/openmanus-go/openmanus/internal/protected"
 	"github.com/openmanus-go/openmanus/internal/regular"
 )
@@ -44,7 +45,7 @@ func (d *Dir) usable(ctx context.Context, name string) error {
 	if d.open.Err() != nil {
 		return d.errClosed()
 	}
-	if _, err := filepath.Localize(name); err != nil || name == "." {
+	if !meant.Valid(name) || name == "." {
 		return fs.ErrInvalid
 	}
 	return d.denied(name)
@@ -110,7 +111,7 @@ func (d *Dir) resolve(name string) (string, error) {
 	for len(rest) > 0 {
 		next := path.Join(at, rest[0])
 		rest = rest[1:]
-		if !fs.ValidPath(next) {
+		if !meant.Valid(next) {
 			return "", d.errOutside()
 		}
 		info, err := d.root.Lstat(next)
@@ -140,7 +141,7 @@ func (d *Dir) resolve(name string) (string, error) {
 		}
 		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
 	}
-	if !fs.ValidPath(at) {
+	if !meant.Valid(at) {
 		return "", d.errOutside()
 	}
 	return at, nil

@@ -5,10 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/internal/meant"
 	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
@@ -126,7 +126,7 @@ func try[T any](
 	f dirFS, op, name string, resolve func(string) (string, error), do func(string) (T, error),
 ) (T, error) {
 	var zero T
-	if _, err := filepath.Localize(name); err != nil {
+	if !meant.Valid(name) {
 		return zero, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	err := fs.ErrNotExist

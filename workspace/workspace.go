@@ -24,14 +24,13 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
-	"path/filepath"
-	"strings"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/meant"
+	"github.com/openmanus-go/openmanus/internal/sight"
 )
 
 // A Workspace is a directory of files, and commands that run in it.
@@ -197,31 +196,21 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Name returns the name, as [io/fs] has them, of the file that a person or a
-// model calls p: an absolute path below dir, or a path relative to dir. If p
-// lexically leads out of dir, that is an error. Name does not look at the disk:
-// [Files] keep symbolic links inside.
+// Name returns the name, as [io/fs] has them but for bytes that are not UTF-8, of the file
+// that a person or a model calls p in the workspace dir: package meant decides that, and
+// looks at what is there. If p leads out of dir, that is an error. [Files] keep symbolic
+// links inside.
 func Name(dir, p string) (string, error) {
-	if p == "" {
-		return "", errors.New("the path is empty")
-	}
-	if strings.ContainsRune(p, 0) {
-		return "", fmt.Errorf("the path %q contains a NUL byte", p)
-	}
-	rel := p
-	if filepath.IsAbs(p) {
-		var err error
-		if rel, err = filepath.Rel(dir, p); err != nil {
-			return "", outside(p, dir)
-		}
-	}
-	name := path.Clean(filepath.ToSlash(rel))
-	if !fs.ValidPath(name) {
-		return "", outside(p, dir)
-	}
-	return name, nil
+	m, err := meant.In(dir, p)
+	return m.Name, err
 }
 
-func outside(p, dir string) error {
-	return fmt.Errorf("the path %s is outside the workspace %s", p, dir)
+// NameIn is [Name] for the call of ctx, whose result says it if p is not how the file is
+// called.
+func NameIn(ctx context.Context, dir, p string) (string, error) {
+	m, err := meant.In(dir, p)
+	if m.Said != "" {
+		sight.Say(ctx, m.Said)
+	}
+	return m.Name, err
 }

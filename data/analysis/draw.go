@@ -23,7 +23,7 @@ import (
 // draw draws one chart and writes its files. It also returns the text for the
 // model.
 func (v *visualization) draw(ctx context.Context, in visualizationInput, it item) (Drawn, string, error) {
-	name, err := find(v.ws, it.Data)
+	name, err := find(ctx, v.ws, it.Data)
 	if err != nil {
 		return Drawn{}, "", err
 	}
@@ -130,7 +130,7 @@ func list(all []insight.Insight) string {
 
 // mark draws insights onto an existing chart, in all formats that it has.
 func (v *visualization) mark(ctx context.Context, in visualizationInput, it item) (Drawn, string, error) {
-	name, err := find(v.ws, it.ChartPath)
+	name, err := find(ctx, v.ws, it.ChartPath)
 	if err != nil {
 		return Drawn{}, "", err
 	}

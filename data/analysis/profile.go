@@ -21,7 +21,7 @@ func (v *visualization) profile(ctx context.Context, it item) (openmanus.Result,
 	if it.Data == "" {
 		return openmanus.Result{}, errors.New("give the file to describe in data")
 	}
-	name, err := find(v.ws, it.Data)
+	name, err := find(ctx, v.ws, it.Data)
 	if err != nil {
 		return openmanus.Result{}, err
 	}

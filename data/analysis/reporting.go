@@ -112,7 +112,7 @@ func makeReport(
 	ctx context.Context, ws workspace.Workspace, in reportInput, print func(page []byte, name string) error,
 ) (openmanus.Result, error) {
 	var none openmanus.Result
-	text, dir, err := source(ws, in)
+	text, dir, err := source(ctx, ws, in)
 	if err != nil {
 		return none, err
 	}
@@ -123,7 +123,7 @@ func makeReport(
 	if err != nil {
 		return none, err
 	}
-	options := report.Options{Title: in.Title, Lang: in.Language, Name: namer(ws, dir)}
+	options := report.Options{Title: in.Title, Lang: in.Language, Name: namer(ctx, ws, dir)}
 	page, err := report.Make(ctx, workspace.Unnamed(ws.FS()), text, options)
 	if err != nil {
 		return none, err
@@ -167,14 +167,14 @@ func makeReport(
 
 // source returns the Markdown, and the directory to which its addresses are
 // relative.
-func source(ws workspace.Workspace, in reportInput) (text []byte, dir string, err error) {
+func source(ctx context.Context, ws workspace.Workspace, in reportInput) (text []byte, dir string, err error) {
 	switch {
 	case in.Markdown != "" && in.Path != "":
 		return nil, "", errors.New("give markdown or path, not both")
 	case in.Path == "":
 		return []byte(in.Markdown), ".", nil
 	}
-	name, err := workspace.Name(ws.Dir(), in.Path)
+	name, err := workspace.NameIn(ctx, ws.Dir(), in.Path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -184,13 +184,13 @@ func source(ws workspace.Workspace, in reportInput) (text []byte, dir string, er
 
 // namer returns a function that finds the file an address means: relative to
 // dir, to the workspace, or to the folder of charts.
-func namer(ws workspace.Workspace, dir string) func(string) (string, error) {
+func namer(ctx context.Context, ws workspace.Workspace, dir string) func(string) (string, error) {
 	return func(address string) (string, error) {
 		if dir != "." && !strings.HasPrefix(address, "/") {
-			if name, err := find(ws, path.Join(dir, address)); err == nil {
+			if name, err := find(ctx, ws, path.Join(dir, address)); err == nil {
 				return name, nil
 			}
 		}
-		return find(ws, address)
+		return find(ctx, ws, address)
 	}
 }

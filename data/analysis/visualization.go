@@ -159,17 +159,17 @@ func (v *visualization) Run(ctx context.Context, call openmanus.Call) (openmanus
 	}
 	res, err := assemble(in, made, texts)
 	if in.JSONPath != "" {
-		res.Sources = v.sources(in, items)
+		res.Sources = v.sources(ctx, in, items)
 	}
 	return res, err
 }
 
 // sources returns the labels of the list of charts and of the files that it names,
 // which the arguments of the call do not.
-func (v *visualization) sources(in visualizationInput, items []item) []openmanus.Source {
+func (v *visualization) sources(ctx context.Context, in visualizationInput, items []item) []openmanus.Source {
 	var all []openmanus.Source
 	for _, p := range append([]string{in.JSONPath}, filesOf(items)...) {
-		if name, err := find(v.ws, p); err == nil {
+		if name, err := find(ctx, v.ws, p); err == nil {
 			all = append(all, openmanus.FileSource(name))
 		}
 	}
@@ -226,7 +226,7 @@ func (v *visualization) items(ctx context.Context, in visualizationInput) ([]ite
 		}
 		return []item{it}, nil
 	}
-	name, err := find(v.ws, in.JSONPath)
+	name, err := find(ctx, v.ws, in.JSONPath)
 	if err != nil {
 		return nil, err
 	}
@@ -269,8 +269,8 @@ func (it *item) normalize() {
 
 // find returns the name of the file that p means, relative to the workspace or
 // to the folder of charts.
-func find(ws workspace.Workspace, p string) (string, error) {
-	name, err := workspace.Name(ws.Dir(), p)
+func find(ctx context.Context, ws workspace.Workspace, p string) (string, error) {
+	name, err := workspace.NameIn(ctx, ws.Dir(), p)
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 		Offset int    `json:"offset"`
 	}
 	run := func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
-		name, err := workspace.Name(ws.Dir(), in.Path)
+		name, err := workspace.NameIn(ctx, ws.Dir(), in.Path)
 		if err != nil {
 			return openmanus.Result{}, err
 		}

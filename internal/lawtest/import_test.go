@@ -86,11 +86,13 @@ var vocabularies = []floor{
 	}},
 	{pkg: "llm/tokens/internal/bpe", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "llm/tokens/internal/bpe/gen", may: map[string]string{"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, as data"}},
-	{pkg: "workspace", may: map[string]string{module + "/internal/regular": untrusted, module + "/internal/sight": sighted, module + "/internal/protected": "what a call may write that was ruled on", "golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
+	{pkg: "workspace", may: map[string]string{module + "/internal/meant": "which file a path in a call means", module + "/internal/xattr": "what a new content keeps of the old one", module + "/internal/regular": untrusted, module + "/internal/sight": sighted, module + "/internal/protected": "what a call may write that was ruled on", "golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/agentdojo"},
 	{pkg: "internal/gitindex"},
 	{pkg: "internal/near"},
 	{pkg: "internal/regular", may: map[string]string{"golang.org/x/sys/...": platform}},
+	{pkg: "internal/xattr", may: map[string]string{"golang.org/x/sys/...": platform}},
+	{pkg: "internal/meant", may: map[string]string{"golang.org/x/text/unicode/norm": "composed and decomposed letters"}},
 	{pkg: "internal/hostexec", not: []string{"net", "net/http"}},
 	{pkg: "internal/sight", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/clip", may: map[string]string{"golang.org/x/text/width": "how wide a letter is on the screen"}},
@@ -275,6 +277,7 @@ var adapters = []floor{
 	{pkg: "llm/scripted", may: map[string]string{module + "/llm/provider": serves, module + "/llm": models, "golang.org/x/tools/txtar": casts}},
 	{pkg: "internal/toolspec", may: map[string]string{module: speaks, module + "/llm": models}},
 	{pkg: "tools", may: map[string]string{
+		module + "/internal/meant":             "which file a path in a call means",
 		module + "/internal/sight":             sighted,
 		module + "/internal/clip":              "texts are cut where a reader would",
 		module + "/internal/localaddr":         "what a command is asked about is what is opened for it",
@@ -321,6 +324,7 @@ var adapters = []floor{
 		"golang.org/x/sys/...":                       platform + ": a lock of the file of approvals",
 	}},
 	{pkg: "gate", may: map[string]string{
+		module + "/internal/meant":         "which file a path in a call means",
 		"golang.org/x/net/idna":            "names of hosts in other scripts, as lenient programs read them",
 		module:                             speaks,
 		module + "/sandbox/egress":         "hosts are named as where they are dialled",
@@ -345,6 +349,7 @@ var adapters = []floor{
 		"golang.org/x/sync/errgroup":   "several attempts at a time", "golang.org/x/tools/txtar": casts,
 	}},
 	{pkg: "workspace/snapshot", may: map[string]string{
+		module + "/internal/xattr":           "what a copy of a file has, too",
 		module:                               speaks,
 		module + "/internal/gitindex":        "what an index says of files, without when they were looked at",
 		module + "/internal/regular":         untrusted,
@@ -633,6 +638,7 @@ var assembly = []floor{
 		"golang.org/x/sys/...":        platform,
 	}},
 	{pkg: "host", may: map[string]string{
+		module + "/internal/meant":     "which file a path in a call means",
 		module + "/internal/surface":   "what was pruned, as every surface shows it",
 		module + "/act":                acts,
 		module + "/internal/hostexec":  helpers,
