@@ -99,6 +99,7 @@ type Host struct {
 	seen          sync.Map     // limiterName and model → *llm.Seen
 	wrongEndpoint atomic.Bool
 	book          endpointBook
+	refused       sync.Map // limiterName and model → *llm.Refusals
 	toolless      sync.Map // limiterName and model → *atomic.Int32: how often its endpoint left tools out
 
 	servers serverClients // of MCP

@@ -111,6 +111,30 @@ func (b *endpointBook) found(m config.Model, f config.Fact) (isNew bool) {
 	return isNew && err == nil
 }
 
+// without is the key of the fact that an endpoint refuses fields of a request: its value
+// names them.
+const without = "without"
+
+// refused notes that the endpoint of m refuses a field of a request.
+func (b *endpointBook) refused(m config.Model, field string, err error) {
+	fields := b.refusals(m)
+	if !slices.Contains(fields, field) {
+		fields = append(fields, field)
+	}
+	b.found(m, config.Fact{Key: without, Value: strings.Join(fields, " "), From: "a refusal", Refusal: true, Why: err.Error()})
+}
+
+// refusals returns the fields of a request that the endpoint of m was found to refuse this
+// week: it may be another version since.
+func (b *endpointBook) refusals(m config.Model) []string {
+	for _, f := range b.facts(m) {
+		if f.Key == without && time.Since(f.At) < 7*freshFor {
+			return strings.Fields(f.Value)
+		}
+	}
+	return nil
+}
+
 // told notes what an endpoint says of itself. It takes the place of what was found out about
 // the same before, such as by a refusal.
 func (b *endpointBook) told(m config.Model, facts []config.Fact) error {

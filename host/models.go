@@ -112,6 +112,12 @@ func (h *Host) fallbacks(m config.Model) (others []config.Model, err error) {
 // are written as text, and images are described by the model of [llm.vision]. So are
 // those that its provider refuses, or else they are left out.
 func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
+	say := func(err error) {
+		if h.OnRetry != nil {
+			h.OnRetry(err, 0)
+		}
+	}
+	model = llm.SpareFields(model, h.refusals(m), say)
 	not := func(can *bool) bool { return can != nil && !*can }
 	own := h.Config.Models[m.String()]
 	switch {
@@ -124,11 +130,6 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 				Why: "it counted far fewer tokens than a request with its tools has, and called none"})
 			h.warnf("%s leaves the tools out of what the model reads: they are described to it in words from now on (openmanus models probe --forget %s, or [models.%q] tools = true, takes that back)", m, m, m)
 		})
-	}
-	say := func(err error) {
-		if h.OnRetry != nil {
-			h.OnRetry(err, 0)
-		}
 	}
 	reader, counter, name := h.eye(m)
 	if not(m.Info.Vision) {
@@ -145,6 +146,24 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 		return model
 	}
 	return llm.Sound(model, m.Settings.MaxTokens, say)
+}
+
+// refusals returns what the endpoint of m was found to refuse, in this process and in
+// others: what a setting is called there, and tools.
+func (h *Host) refusals(m config.Model) *llm.Refusals {
+	fresh := &llm.Refusals{OnFound: func(field string, err error) {
+		if field == llm.Tools {
+			h.book.found(m, config.Fact{Key: "tools", Value: "false", From: "a refusal", Why: err.Error()})
+			return
+		}
+		h.book.refused(m, field, err)
+	}}
+	kept, known := h.refused.LoadOrStore(limiterName(m)+" "+m.String(), fresh)
+	if refused := kept.(*llm.Refusals); !known && !m.Provider.Script {
+		refused.Add(h.book.refusals(m)...)
+		return refused
+	}
+	return kept.(*llm.Refusals)
 }
 
 // eye returns the model of [llm.vision], which reads images to m, with the counter of

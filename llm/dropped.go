@@ -38,7 +38,7 @@ const sureDrops = 2
 // Stream implements [Model].
 func (k *keeping) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	if k.dropped.Load() >= sureDrops {
-		return k.prompted.Stream(ctx, req)
+		return k.inWords(ctx, req)
 	}
 	tools := CountHead(k.counter, "", req.Tools)
 	if tools < fewTools {
@@ -79,12 +79,19 @@ func (k *keeping) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 		if !yield(Delta{Reset: true, Aside: []Aside{{Usage: used}}}, nil) {
 			return
 		}
-		for d, err := range k.prompted.Stream(ctx, req) {
+		for d, err := range k.inWords(ctx, req) {
 			if !yield(d, err) {
 				return
 			}
 		}
 	}
+}
+
+// inWords asks with tools in words.
+func (k *keeping) inWords(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	told := *req
+	told.Memo = req.Memo.under(promptedKey{k.dropped})
+	return k.prompted.Stream(ctx, &told)
 }
 
 // without reports whether a request that the provider counts as so many tokens was read

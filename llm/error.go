@@ -32,6 +32,7 @@ type Error struct {
 	Permanent  bool          // another attempt cannot help, unlike with other errors of this Kind
 	Loading    bool          // the server is up, and does not have the model in its memory yet
 	NoReply    bool          // what the model says is no reply, and asking again did not help: see [Sound]
+	Field      string        // the field of the request that the provider does not take, by its name: see [SpareFields]; "": it is not about one
 	Images     Images        // what is wrong with the images of the request; "": it is not about them
 	Err        error         // the cause, in words for people
 }

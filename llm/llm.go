@@ -9,8 +9,8 @@
 //	})
 //
 // Behaviour is added by functions from Model to Model: [Retry], [Failover],
-// [Watchdog] and [Deadline] deal with failures, [PromptTools], [ReadImages] and
-// [SpareImages] make up for what a model lacks. Adapters for providers are in the packages
+// [Watchdog] and [Deadline] deal with failures, [PromptTools], [ReadImages],
+// [SpareImages] and [SpareFields] make up for what a model lacks. Adapters for providers are in the packages
 // below this one, and llm/providers lists them.
 package llm
 
@@ -183,6 +183,10 @@ type Request struct {
 	// and Settings, but for Settings.MaxTokens, do not change under one Memo.
 	Memo *Memo
 
+	// Without are fields that the provider refuses, by its names ([Error].Field). Adapters
+	// leave them out of the settings that they send.
+	Without []string
+
 	// Attempts is how often [Retry] makes the request, at most, in place of its
 	// own limit. 0: that limit.
 	Attempts int
@@ -222,6 +226,20 @@ func (m *Memo) Store(key, value any) {
 		m.kept = make(map[any]any)
 	}
 	m.kept[key] = value
+}
+
+// under returns a Memo that m keeps under key, which is for another form of the same
+// conversation. Of a nil Memo it is nil.
+func (m *Memo) under(key any) *Memo {
+	if m == nil {
+		return nil
+	}
+	kept, _ := m.Load(key).(*Memo)
+	if kept == nil {
+		kept = new(Memo)
+		m.Store(key, kept)
+	}
+	return kept
 }
 
 // Settings shape a reply. The zero value leaves everything to the provider. An

@@ -24,8 +24,10 @@ import (
 type strict struct {
 	*httptest.Server
 	play   func(n int) turn
-	blind  bool // it has no eyes, and says so as llama.cpp does
-	window int  // bytes of a request
+	blind  bool   // it has no eyes, and says so as llama.cpp does
+	window int    // bytes of a request
+	sign   string // it refuses requests that have this, with says
+	says   string
 
 	mu       sync.Mutex
 	given    []turn         // the replies with calls
@@ -65,6 +67,9 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, why := s.objection(append(req.Messages, req.Input...))
 	if s.window > 0 && len(body) > s.window {
 		status, why = 400, "the request exceeds the available context size, try increasing it"
+	}
+	if s.sign != "" && strings.Contains(string(body), s.sign) {
+		status, why = 400, s.says
 	}
 	if why != "" {
 		s.refusals[why]++
@@ -348,4 +353,32 @@ func TestAStrictServerWithASmallWindow(t *testing.T) {
 	}
 	d.must("sessions", "resume", "last", "and again")
 	d.must("sessions", "replay", "--check", "last")
+}
+
+// A setting that a server refuses, or tools, are left out from then on: in later requests, and
+// by other processes. The person reads the server's words.
+func TestAStrictServerRefusesASettingOnce(t *testing.T) {
+	for _, c := range []struct{ sign, says, told string }{
+		{`"stream_options"`, "Unrecognized request argument supplied: stream_options", "asked again without stream_options"},
+		{`"tools"`, "m does not support tools", "asked again with tools described in words"},
+	} {
+		s := newStrict(t, func(n int) turn {
+			if n%2 == 0 && c.sign == `"tools"` {
+				return turn{text: "<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"echo once\"}}\n</tool_call>"}
+			} else if n%2 == 0 {
+				return turn{arguments: `{"command":"echo once"}`}
+			}
+			return turn{text: "Done."}
+		})
+		s.sign, s.says = c.sign, c.says
+		d := s.desk(t, "chat")
+		_, errs, code := d.run("run", "look")
+		if code != 0 || !strings.Contains(errs, c.says) || !strings.Contains(errs, c.told) {
+			t.Errorf("exit code %d: %s", code, errs)
+		}
+		d.must("sessions", "resume", "last", "and again")
+		if len(s.bodies) != 4 || s.refusals[c.says] != 1 || len(s.refusals) != 1 || !strings.Contains(s.last(), "once") {
+			t.Errorf("%d requests; refused: %v", len(s.bodies), s.refusals)
+		}
+	}
 }

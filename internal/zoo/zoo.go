@@ -9,6 +9,7 @@ package zoo
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -69,6 +70,7 @@ type Opened struct {
 	Server
 	URL    string                   // the base URL
 	Window int                      // bytes of a request that it takes, at most; 0: any
+	Status int                      // of Refuse; 0: 400
 	Refuse func(body string) string // what it says of a request besides, or ""; may be nil
 
 	play func(n int, body string) Turn
@@ -128,7 +130,7 @@ func (o *Opened) objection(body []byte) (string, *Rule) {
 	}
 	if o.Refuse != nil {
 		if says := o.Refuse(string(body)); says != "" {
-			return says, &Rule{Status: 400, Says: says}
+			return says, &Rule{Status: cmp.Or(o.Status, 400), Says: says}
 		}
 	}
 	return o.Object(body, o.given)

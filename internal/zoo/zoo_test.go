@@ -43,13 +43,19 @@ func TestEveryRuleBites(t *testing.T) {
 	}
 }
 
-// model returns the adapter for a server, as the program uses it.
-func model(t *testing.T, o *zoo.Opened) llm.Model {
+// plain returns the adapter for a server.
+func plain(t *testing.T, o *zoo.Opened) llm.Model {
 	m, err := providers.All().Named(o.Provider).New(provider.Options{Model: o.Model, BaseURL: o.URL, Key: "k", API: o.API})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return llm.SpareImages(llm.Retry(m, llm.RetryOptions{Attempts: 2, Backoff: time.Millisecond}), nil, nil, "", new(llm.Seen), nil)
+	return m
+}
+
+// model returns the adapter for a server, as the program uses it.
+func model(t *testing.T, o *zoo.Opened) llm.Model {
+	patient := llm.Retry(plain(t, o), llm.RetryOptions{Attempts: 2, Backoff: time.Millisecond})
+	return llm.SpareImages(llm.SpareFields(patient, new(llm.Refusals), nil), nil, nil, "", new(llm.Seen), nil)
 }
 
 // tools are those of the sessions: one shows text, one a small picture, one a picture that

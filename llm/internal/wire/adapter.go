@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"net/http"
@@ -159,5 +160,12 @@ func (a Adapter) ask(ctx context.Context, req *llm.Request) (*http.Response, err
 	if err != nil {
 		return nil, err
 	}
-	return a.x.Send(ctx, body)
+	res, err := a.x.Send(ctx, body)
+	var e *llm.Error
+	if errors.As(err, &e) && len(body) > 0 {
+		if e.Field = refusedField(e, e.Err.Error(), e.Field, body[len(body)-1]); e.Field != "" {
+			e.Permanent = true // the same request would be refused again
+		}
+	}
+	return res, err
 }

@@ -192,6 +192,7 @@ func pieces(req *llm.Request, f Format) (Body, error) {
 	}
 	var err error
 	b.Tail, err = f.Tail(req)
+	b.Tail = leaveOut(b.Tail, req.Without)
 	return b, err
 }
 

@@ -23,7 +23,7 @@ import (
 // words for people. Err is not set.
 func Refusal(status int, header http.Header, body []byte) (*llm.Error, string) {
 	said := explain(body)
-	e := &llm.Error{Kind: llm.KindOfStatus(status), Status: status, RetryAfter: retryAfter(header, time.Now())}
+	e := &llm.Error{Kind: llm.KindOfStatus(status), Status: status, RetryAfter: retryAfter(header, time.Now()), Field: said.param}
 	said.refine(e)
 	if e.RetryAfter == 0 && e.Kind == llm.RateLimit {
 		e.RetryAfter = said.delay()
@@ -32,7 +32,7 @@ func Refusal(status int, header http.Header, body []byte) (*llm.Error, string) {
 }
 
 // A said is the content of an error's body: words for people, and codes.
-type said struct{ text, codes string }
+type said struct{ text, codes, param string }
 
 // delay returns how long Google asks to wait, which stands in the body; 0: not at
 // all.
@@ -174,12 +174,12 @@ var imageWords = sync.OnceValue(func() (w struct{ image, textOnly, unable, forma
 
 // noCredit matches how providers without a code for it say that no credit is left.
 var noCredit = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`credit balance is too low|credits are depleted`) // Anthropic, Google
+	return regexp.MustCompile(`credit balance is too low|credits are depleted|key limit exceeded`) // Anthropic, Google, OpenRouter
 })
 
 // explain decodes the forms in which servers report errors.
 func explain(body []byte) said {
-	var text, sizes string
+	var text, sizes, param string
 	var codes []string
 	var look func(raw json.RawMessage, depth int)
 	look = func(raw json.RawMessage, depth int) {
@@ -196,6 +196,9 @@ func explain(body []byte) said {
 		case json.Unmarshal(raw, &object) == nil:
 			for _, key := range []string{"code", "type", "status", "innererror", "details", "__type"} {
 				codes = append(codes, strings.ToLower(string(object[key])))
+			}
+			if json.Unmarshal(object["param"], &s) == nil {
+				param = cmp.Or(param, s)
 			}
 			var upstream struct{ Raw string }
 			if json.Unmarshal(object["metadata"], &upstream) == nil && upstream.Raw != "" { // OpenRouter: what the provider behind it said
@@ -224,7 +227,7 @@ func explain(body []byte) said {
 	if sizes != "" {
 		text += " (" + sizes[1:] + ")"
 	}
-	return said{text, strings.Join(codes, " ")}
+	return said{text, strings.Join(codes, " "), param}
 }
 
 // page matches the parts of a web page that are no words.

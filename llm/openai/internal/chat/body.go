@@ -10,6 +10,8 @@
 package chat
 
 import (
+	"slices"
+
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
@@ -53,6 +55,13 @@ func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 		Effort: req.Settings.Effort, Stream: true}
 	if m.Reasons { // which knows no temperature but its own
 		s.MaxTokens, s.MaxCompletionTokens, s.Temperature = 0, s.MaxTokens, nil
+	}
+	if without := func(name string) bool { return slices.Contains(req.Without, name) }; without("max_tokens") != without("max_completion_tokens") {
+		if limit := max(s.MaxTokens, s.MaxCompletionTokens); without("max_tokens") { // it has the other name
+			s.MaxTokens, s.MaxCompletionTokens = 0, limit
+		} else {
+			s.MaxTokens, s.MaxCompletionTokens = limit, 0
+		}
 	}
 	var err error
 	if s.ToolChoice, err = toolChoice(req); err != nil {
