@@ -146,6 +146,11 @@ func (d disk) Symlink(target, name string) error {
 	return d.change("symlink", name, func(dir *os.Root, base string) error { return dir.Symlink(target, base) })
 }
 
+// Link gives a file another name, in any directory.
+func (d disk) Link(from, to string) error {
+	return d.change("link", to, func(*os.Root, string) error { return d.top.Link(from, to) })
+}
+
 // Rename renames a file within its directory.
 func (d disk) Rename(from, to string) error {
 	return d.change("rename", from, func(dir *os.Root, base string) error { return dir.Rename(base, path.Base(to)) })

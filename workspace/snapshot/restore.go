@@ -40,7 +40,7 @@ type Outcome struct {
 // The error is that of ctx or of the blobs; a name that cannot be changed is an
 // [Outcome]. The outcomes are those of the ops, in their order.
 func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcome, error) {
-	x := restore{r: r, ctx: ctx, out: make([]Outcome, len(ops))}
+	x := restore{r: r, ctx: ctx, out: make([]Outcome, len(ops)), twins: make(map[inode][]*Outcome)}
 	x.root = disk{top: root, before: r.beforeWrite, open: make(map[string]*os.Root)}
 	defer x.root.close()
 	defer x.discard()
@@ -66,6 +66,7 @@ func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcom
 		}
 	}
 	x.place()
+	x.relink()
 	x.lock()
 	return x.out, x.syncDirs()
 }
@@ -79,6 +80,8 @@ type restore struct {
 	was    stamp    // of what state returned last; zero: nothing was there
 	staged []staged // files that are written and not in place
 	bytes  int64    // of them
+
+	twins map[inode][]*Outcome // names that get another content, by the file that they had
 }
 
 // sweep removes the temporary files of a restore that was killed, where it can.

@@ -272,3 +272,30 @@ func TestRestoreIsRefused(t *testing.T) {
 		t.Errorf("there is %s", got)
 	}
 }
+
+// Names that were one file before a step wrote into it are one file again.
+func TestRestoreKeepsNamesTogether(t *testing.T) {
+	p := newPlace(t, Options{})
+	p.write("d/a", "old")
+	a, b := filepath.Join(p.dir, "d/a"), filepath.Join(p.dir, "second")
+	if err := os.Link(a, b); err != nil {
+		t.Fatal(err)
+	}
+	before := p.take().Tree
+	if err := os.WriteFile(b, []byte("new and longer"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	now := p.take().Tree
+	plan, err := p.reader.Undo(t.Context(), now, []Step{{Before: before, After: now}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.reader.Restore(t.Context(), p.root, plan.Ops); err != nil {
+		t.Fatal(err)
+	}
+	one, err := os.Stat(a)
+	other, err2 := os.Stat(b)
+	if err != nil || err2 != nil || !os.SameFile(one, other) || p.files() != "d/a=old second=old" {
+		t.Errorf("%v, %v: %s, the same file: %v", err, err2, p.files(), os.SameFile(one, other))
+	}
+}

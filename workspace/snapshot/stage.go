@@ -44,6 +44,10 @@ func (x *restore) stage(o *Outcome) error {
 		return err
 	}
 	x.staged = append(x.staged, staged{o, f, was})
+	if o.From != nil {
+		file := inode{was.Dev, was.Ino}
+		x.twins[file] = append(x.twins[file], o)
+	}
 	if err := x.write(f, o.To); err != nil {
 		x.staged = x.staged[:len(x.staged)-1]
 		return x.removeTemp(f.Name(), errors.Join(err, f.Close()))
@@ -96,6 +100,32 @@ func (x *restore) asBefore(o *Outcome) bool {
 	now, err := x.state(o)
 	was := x.was
 	return err == nil && now.Same(o.From) && x.stampAt(o.Name) == was
+}
+
+// An inode is a file, whatever its names are.
+type inode struct{ dev, ino uint64 }
+
+// relink makes names one file again that were one before they got their content, if that is
+// the same. Where there are no hard links, each keeps a file of its own.
+func (x *restore) relink() {
+	for file, names := range x.twins {
+		first := names[0]
+		if file.ino == 0 || !first.Done {
+			continue
+		}
+		for _, o := range names[1:] {
+			if !o.Done || !o.To.Same(first.To) {
+				continue
+			}
+			temp := tempName(o.Name)
+			if err := x.root.Link(first.Name, temp); err != nil {
+				continue
+			}
+			if err := x.root.Rename(temp, o.Name); err != nil {
+				_ = x.root.Remove(temp) // the next restore does, if this cannot
+			}
+		}
+	}
 }
 
 // discard removes the files of a restore that ends before they are in place.
