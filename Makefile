@@ -1,5 +1,5 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build cluster-build run test containers cluster clients deps check race rest fuzz cross release packages bare size bench agentdojo obedient tasks pdfcorpus full soak pictures lighthouse live clean
+.PHONY: help web serve build cluster-build run test containers cluster clients deps check race rest fuzz cross release packages bare size bench agentdojo obedient tasks pdfcorpus full soak pictures lighthouse live clean
 
 comma := ,
 
@@ -11,6 +11,9 @@ commit = -s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)
 
 build: ## bin/openmanus
 	CGO_ENABLED=0 go build -ldflags '$(commit)' -o bin/openmanus ./cmd/openmanus
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/make \1|\2/p' Makefile | column -t -s '|'
 
 run: build ## do TASK="…", or play the demo
 	@scripts/run "$(TASK)"
@@ -87,9 +90,11 @@ soak: ## an hour for each fuzz target: FUZZTIME=60m
 release: ## dist/: archives, packages, images, checksums; VERSION=v1.2.3 KEY=FILE signs; IMAGES=none: no images
 	@cd scripts/release && go run . -root ../.. -out "$(or $(OUT),$(CURDIR)/dist)" -version "$(VERSION)" -key "$(KEY)" -trust "$(TRUST)" -targets "$(TARGETS)" -images "$(or $(IMAGES),small$(comma)full)" -image-sources "$(IMAGE_SOURCES)"
 
-pictures: deps ## docs/pictures: every screen of the page, with nothing but realistic content
+pictures: deps build ## docs/pictures: every screen of the page and of the terminal, with nothing but realistic content
 	@rm -f docs/pictures/*.png
 	go test -count=1 -run 'TestScreens$$' ./cmd/openmanus -args -pictures
+	scripts/terminal
+	go test -count=1 -run 'TestPictures$$' ./cmd/openmanus -args -pictures
 
 lighthouse: deps build ## what Lighthouse says of the page: all but the times must be 100
 	@scripts/deps lighthouse && scripts/lighthouse

@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/url"
@@ -16,8 +15,6 @@ import (
 
 	"github.com/openmanus-go/openmanus/internal/testbed"
 )
-
-var pictures = flag.Bool("pictures", false, "keep the pictures of the page in docs/pictures")
 
 const pageScript = `A person at the page. The output tries what pages must not do.
 -- reply --
