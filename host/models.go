@@ -117,7 +117,7 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 			h.OnRetry(err, 0)
 		}
 	}
-	model = llm.SpareFields(model, h.refusals(m), say)
+	model = llm.SpareFields(model, refusalsOf(h, m), say)
 	not := func(can *bool) bool { return can != nil && !*can }
 	own := h.Config.Models[m.String()]
 	switch {
@@ -148,9 +148,9 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	return llm.Sound(model, m.Settings.MaxTokens, say)
 }
 
-// refusals returns what the endpoint of m was found to refuse, in this process and in
+// refusalsOf returns what the endpoint of m was found to refuse, in this process and in
 // others: what a setting is called there, and tools.
-func (h *Host) refusals(m config.Model) *llm.Refusals {
+func refusalsOf(h *Host, m config.Model) *llm.Refusals {
 	fresh := &llm.Refusals{OnFound: func(field string, err error) {
 		if field == llm.Tools {
 			h.book.found(m, config.Fact{Key: "tools", Value: "false", From: "a refusal", Why: err.Error()})

@@ -229,7 +229,7 @@ func (m *Memo) Store(key, value any) {
 }
 
 // under returns a Memo that m keeps under key, which is for another form of the same
-// conversation. Of a nil Memo it is nil.
+// conversation; nil if m is nil.
 func (m *Memo) under(key any) *Memo {
 	if m == nil {
 		return nil

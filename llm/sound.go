@@ -318,12 +318,12 @@ func (h *hearing) fault(last Delta) fault {
 
 // callMarks matches how models begin calls that they write as text.
 var callMarks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`<tool_call>|<function=|<function_calls?>|<invoke name=|<\|?tool[_▁]calls?|\[TOOL_CALLS\]|<\|python_tag\|>|to=functions\.|\(Here I called \w+ with`)
+	return regexp.MustCompile(`<tool_call>|<function=|<function_calls?>|<invoke name=|<\|?tool[_▁]calls?|\[TOOL_(CALLS|REQUEST)\]|<\|python_tag\|>|to=functions\.|\(Here I called \w+ with`)
 })
 
 // callEnds matches how the calls end that callMarks begin.
 var callEnds = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`</tool_call>|</function>|</function_calls?>|</invoke>|[/_▁]calls?[_▁]end|</\|?tool_calls?|\}\)`)
+	return regexp.MustCompile(`</tool_call>|</function>|</function_calls?>|</invoke>|[/_▁]calls?[_▁]end|</\|?tool_calls?|\[END_TOOL_REQUEST\]|\}\)`)
 })
 
 // inCode reports whether a text that goes on is in a block of code, or in a line of it.

@@ -91,6 +91,18 @@ func (s Server) Open(cleanup func(func()), play func(n int, body string) Turn) *
 	return o
 }
 
+// Path returns what the base URL ends with.
+func (s Server) Path() string { return s.wire.base }
+
+// Gave notes what the server gave otherwise, and wants back.
+func (o *Opened) Gave(what ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range what {
+		o.given[s] = true
+	}
+}
+
 // Bodies returns the requests that it took.
 func (o *Opened) Bodies() []string {
 	o.mu.Lock()

@@ -186,11 +186,17 @@ func says(i int) openmanus.Body {
 
 // begin opens a session at a server.
 func begin(t *testing.T, o *zoo.Opened) (openmanus.Journal, *run.Local) {
-	a := &openmanus.Agent{Name: "a", Model: model(t, o), Tools: tools(t), Gate: openmanus.AllowAll,
+	return beginWith(t, o, model(t, o), func(*openmanus.Agent) {})
+}
+
+// beginWith opens a session with a model, and an agent that is changed before.
+func beginWith(t *testing.T, o *zoo.Opened, m llm.Model, change func(*openmanus.Agent)) (openmanus.Journal, *run.Local) {
+	a := &openmanus.Agent{Name: "a", Model: m, Tools: tools(t), Gate: openmanus.AllowAll,
 		Limits: openmanus.Limits{Steps: -1, Stuck: -1}}
 	if o.Effort {
 		a.Settings.Effort = "medium"
 	}
+	change(a)
 	j := new(journal.Memory)
 	l := &run.Local{Worker: run.Worker{Journal: j, Flow: run.FlowsByName(a), Name: "test"}}
 	first := openmanus.UserSaid{ID: "task", Message: llm.Message{Role: llm.User, Parts: llm.Parts{llm.Text{Text: "go"}, llm.Blob{MIME: "image/png", Name: "p.png", Data: picture(t)}}}}

@@ -42,7 +42,7 @@ var noTools = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(does not|doesn't|do not|don't|cannot|not) support (tools?( use| calls?| calling)?|(native )?function(s| calls?| calling)?)\b|` +
 		`\b(tools?( use| calls?| calling| param)?|functions?( calls?| calling)?)['"` + "`" + `]? (is|are)(n't| not) (currently )?(supported|enabled|available|allowed)|` +
 		`no endpoints found that support tool use|auto['"]? tool choice requires|tools? param requires|` +
-		`(unrecognized request argument supplied|unsupported parameter|unknown parameter|extra inputs are not permitted)\W+(body\W+)?(tools|functions)\b`)
+		`(unrecognized request argument supplied|unsupported param(eter)?|unknown parameter|extra inputs are not permitted)\W+(body\W+)?(tools|functions)\b`)
 })
 
 // refusing matches how servers say that they do not take a field, or its value.
@@ -106,7 +106,7 @@ func mentioned(text, field string) int {
 	return at[0]
 }
 
-// leaveOut returns a tail without fields. What is empty then goes, too.
+// leaveOut returns a tail without fields, and without what is empty then.
 func leaveOut(tail []byte, fields []string) []byte {
 	all, closing := settingsOf(tail)
 	if all == nil || len(fields) == 0 {
