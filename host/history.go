@@ -216,6 +216,9 @@ func (f *follower) Begin(
 					e.Names = append(e.Names, n.Path)
 				}
 			}
+			for i, n := range e.Names {
+				e.Names[i] = asStored(n)
+			}
 			r.Snapped = snapped(e, after)
 			r.Own, r.Meanwhile, r.Seen = f.h.filesOf(ctx, before, after.Tree, e, written(s, call, spec))
 		}
@@ -545,10 +548,20 @@ func hiddenFile(name string) bool {
 	return false
 }
 
-// Named reports whether the arguments of a call that are names cover a name: it is one
+// asStored returns a name as events have it: their texts are UTF-8.
+func asStored(name string) string {
+	var b strings.Builder
+	for _, r := range name { // each byte that is none becomes the replacement character
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Named reports whether the arguments of a call that are names cover a name, as far as an event can have it: it is one
 // of them, below one, a directory that leads to one, or one with an extension that the
 // tool adds.
 func Named(names []string, name string) bool {
+	name = asStored(name)
 	return slices.ContainsFunc(names, func(n string) bool {
 		return n == name || n == "." || strings.HasPrefix(name, n+"/") || strings.HasPrefix(n, name+"/") ||
 			strings.HasPrefix(name, n+".") && !strings.Contains(cmp.Or(name[len(n):], "/"), "/")
