@@ -2,6 +2,7 @@ package zoo_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,16 +58,17 @@ func spoilt(response []byte, r *rand.Rand) []byte {
 }
 
 var (
-	index = regexp.MustCompile(`("(?:output_)?index":)\d+`)
-	value = regexp.MustCompile(`"\w+":(?:"[^"\\]*"|\d+|true|false)`)
-	texts = regexp.MustCompile(`"(?:text|content|delta|thinking|summary)":"([^"\\]*)"`)
+	index   = regexp.MustCompile(`("(?:output_)?index":)\d+`)
+	value   = regexp.MustCompile(`"\w+":(?:"[^"\\]*"|\d+|true|false)`)
+	letters = regexp.MustCompile(`[a-z]{3,}`)
+	texts   = regexp.MustCompile(`"(?:text|content|delta|thinking|summary)":"([^"\\]*)"`)
 )
 
 // FuzzStreams: whatever comes of a response, it is a reply of what was said, or an error
-// that says something; and every server takes the conversation that goes on with it.
+// that says something and names the model; no call is lost; and every server takes the conversation that goes on with it.
 func FuzzStreams(f *testing.F) {
 	servers := zoo.Servers()
-	for i := range 60 {
+	for i := range 600 {
 		f.Add(uint64(i), uint8(i))
 	}
 	var response []byte
@@ -92,23 +94,111 @@ func FuzzStreams(f *testing.F) {
 		asked := []llm.Message{llm.Say(llm.User, "go")}
 		reply, err := llm.Generate(t.Context(), models[int(which)%len(servers)], &llm.Request{Messages: asked})
 		if err != nil {
-			if e := (*llm.Error)(nil); !errors.As(err, &e) || len(e.Error()) < 20 {
+			if e := (*llm.Error)(nil); !errors.As(err, &e) || len(e.Error()) < 20 || !strings.Contains(e.Error(), s.Model) {
 				t.Errorf("%s: the error %v\n%s", s.Name, err, response)
 			}
 			return
 		}
-		var said strings.Builder // all that is in the response, in order
-		for _, m := range texts.FindAllSubmatch(response, -1) {
-			said.Write(m[1])
-		}
-		for _, word := range strings.Fields(reply.Message.Text()) {
-			if !strings.Contains(said.String(), word) {
-				t.Errorf("%s: nobody said %q\n%s", s.Name, word, response)
-			}
-		}
+		isWhatWasSaid(t, s, response, reply)
 		goesOn(t, s, models, servers, append(asked, reply.Message))
 	})
 }
+
+// isWhatWasSaid holds a reply against the response that it was read from: its words and its
+// calls are there, and no call that was announced is lost.
+func isWhatWasSaid(t *testing.T, s zoo.Server, response []byte, reply *llm.Reply) {
+	var said strings.Builder // all that is in the response, in order
+	for _, m := range texts.FindAllSubmatch(response, -1) {
+		said.Write(m[1])
+	}
+	for _, word := range strings.Fields(reply.Message.Text()) {
+		if !strings.Contains(said.String(), word) {
+			t.Errorf("%s: nobody said %q\n%s", s.Name, word, response)
+		}
+	}
+	for _, c := range reply.Message.Calls() {
+		if c.Name != "" && !bytes.Contains(response, []byte(c.Name)) {
+			t.Errorf("%s: nobody called %q\n%s", s.Name, c.Name, response)
+		}
+		for _, word := range letters.FindAllString(c.Input, -1) {
+			if !bytes.Contains(response, []byte(word)) {
+				t.Errorf("%s: nobody gave %q to a call\n%s", s.Name, word, response)
+			}
+		}
+	}
+	if name := announced(response); name != "" && reply.Stop.Whole() && len(reply.Message.Calls()) == 0 {
+		t.Errorf("%s: the call of %s is lost\n%s", s.Name, name, response)
+	}
+}
+
+// announced returns the name of a call that a response has before its end, in whatever
+// interface; "" if there is none.
+func announced(response []byte) (name string) {
+	choice := -1.0 // the number of the first, which is the one that is read
+	for line := range bytes.Lines(response) {
+		if bytes.HasPrefix(line, []byte("data: [DONE]")) {
+			return name
+		}
+		var e map[string]any
+		if json.Unmarshal(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data: ")), &e) != nil {
+			continue
+		}
+		ended := e["done"] == true || e["type"] == "message_delta" || e["type"] == "response.completed" || e["type"] == "response.incomplete"
+		own := func(one any) bool {
+			n, is := at(one, "index").(float64)
+			if choice < 0 && is {
+				choice = n
+			}
+			ended = ended || at(one, "finish_reason") != nil || at(one, "finishReason") != nil
+			return !is || n == choice
+		}
+		var found []any
+		for _, one := range every(e["choices"]) {
+			if own(one) {
+				for _, c := range every(at(one, "delta", "tool_calls")) {
+					found = append(found, at(c, "function", "name"))
+				}
+			}
+		}
+		for _, one := range every(e["candidates"]) {
+			if own(one) {
+				for _, p := range every(at(one, "content", "parts")) {
+					found = append(found, at(p, "functionCall", "name"))
+				}
+			}
+		}
+		for _, c := range every(at(e, "message", "tool_calls")) {
+			found = append(found, at(c, "function", "name"))
+		}
+		if at(e, "content_block", "type") == "tool_use" && e["type"] == "content_block_start" {
+			found = append(found, at(e, "content_block", "name"))
+		}
+		if at(e, "item", "type") == "function_call" && e["type"] == "response.output_item.done" {
+			found = append(found, at(e, "item", "name"))
+		}
+		for _, f := range found {
+			if s, _ := f.(string); name == "" {
+				name = s
+			}
+		}
+		if ended {
+			return name
+		}
+	}
+	return name
+}
+
+// at returns what is in v below names; nil if there is nothing.
+func at(v any, names ...string) any {
+	for _, n := range names {
+		m, _ := v.(map[string]any)
+		v = m[n]
+	}
+	return v
+}
+
+// every returns the elements of a list.
+func every(v any) []any { l, _ := v.([]any); return l }
 
 // goesOn holds a conversation that goes on after a reply of s against every server. Calls
 // have the ids that sessions give them.
