@@ -13,7 +13,7 @@ build: ## bin/openmanus
 	CGO_ENABLED=0 go build -ldflags '$(commit)' -o bin/openmanus ./cmd/openmanus
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/make \1|\2/p' Makefile | column -t -s '|'
+	@awk -F ':.* ## ' '/^[a-z-]+:.* ## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 run: build ## do TASK="…", or play the demo
 	@scripts/run "$(TASK)"

@@ -79,6 +79,9 @@ func (t *terminal) openWith(
 	if err != nil {
 		return nil, err
 	}
+	if m, err := cfg.Model(""); flags["base-url"] != "" && err == nil && m.Provider.Script {
+		return nil, usage(fmt.Errorf("--base-url: %s is a script, which has no endpoint", m))
+	}
 	servers, err := t.host().Servers(cfg)
 	if err != nil {
 		return nil, err

@@ -258,7 +258,7 @@ func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
 	if err != nil {
 		return err
 	}
-	own, err := c.reconfigured(ctx, s, c.flags, false)
+	own, err := c.reconfigured(ctx, s, c.flags, true)
 	if err != nil {
 		return err
 	}

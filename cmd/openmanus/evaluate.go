@@ -40,6 +40,9 @@ func (c *evaluateCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 }
 
 func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
+	if err := c.noDelegates("is for openmanus run: the agent of an attempt gives work to nobody"); err != nil {
+		return err
+	}
 	flags, err := t.workplace(ctx, g, c.flags())
 	if err != nil {
 		return err

@@ -39,6 +39,9 @@ func (c *flowCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 }
 
 func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
+	if err := c.noDelegates("is for openmanus run: --agents names those that do the steps of a flow"); err != nil {
+		return err
+	}
 	plan, err := c.readPlan(t)
 	if err != nil {
 		return usage(err)

@@ -32,6 +32,9 @@ func (c *researchCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	case c.Agent != "" && c.Agent != "research":
 		return t.fail(c.shown, usage(errors.New("--agent: openmanus research has an agent of its own; openmanus run takes another")))
 	}
+	if err := c.noDelegates("is for openmanus run: the agent of openmanus research gives work to nobody"); err != nil {
+		return t.fail(c.shown, err)
+	}
 	c.Agent = "research"
 	flags, err := t.workplace(ctx, g, c.flags())
 	if err != nil {

@@ -98,6 +98,23 @@ func (f runFlags) flags() map[string]string {
 	return m
 }
 
+// noDelegates returns an error for a command whose agents give work to nobody, or to others than --delegate names. why
+// follows the name of the flag.
+func (f runFlags) noDelegates(why string) error {
+	if len(f.Delegate) == 0 {
+		return nil
+	}
+	return usage(errors.New("--delegate " + why))
+}
+
+// delegatesOf says to whom the agent of a session gives work.
+func delegatesOf(spec openmanus.Spec) string {
+	if len(spec.Delegates) == 0 {
+		return "the agent gives work to nobody"
+	}
+	return "the agent gives work to " + strings.Join(spec.Delegates, ", ")
+}
+
 // runCmd is openmanus run.
 type runCmd struct {
 	asked
@@ -385,6 +402,9 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 	spec := host.SpecOf(s)
 	if name := spec.Name(); f.Agent != "" && f.Agent != name {
 		return nil, usage(fmt.Errorf("the session is one of the agent %s: another agent needs a session of its own", name))
+	}
+	if err := f.noDelegates("is for a new session: in this one " + delegatesOf(spec)); err != nil {
+		return nil, err
 	}
 	if f.Workspace != "" && spec.Name() == host.EvaluateFlow && a.Config.Run.Workspace != spec.Workspace {
 		return nil, usage(fmt.Errorf("the attempts of this session are copies of %s: another workspace needs a session of its own", spec.Workspace))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -62,6 +63,25 @@ func (w *screenWriter) say(text string, bad bool) {
 	}
 }
 
+// forServer returns an error for the flags that only sessions of this program have. Those of a server take a
+// model, a mode and an agent.
+func (c *chatCmd) forServer() error {
+	given := c.flags()
+	for _, name := range []string{"model", "approve", "agent"} {
+		delete(given, name)
+	}
+	if c.Worktree {
+		given["worktree"] = ""
+	}
+	if len(c.Delegate) > 0 {
+		given["delegate"] = ""
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	return usage(fmt.Errorf("--%s is for sessions of this program, not for those of a server", slices.Min(slices.Collect(maps.Keys(given)))))
+}
+
 // screen shows the full-screen interface until the user leaves.
 func (c *chatCmd) screen(ctx context.Context, t *terminal, g *globals) error {
 	o := tui.Options{Dir: t.dir, Mode: c.Approve, Model: c.Model, Clipboard: t.clipboardPicture}
@@ -71,8 +91,8 @@ func (c *chatCmd) screen(ctx context.Context, t *terminal, g *globals) error {
 	notices, asks := make(chan tui.Notice, 64), make(chan tui.Ask)
 	o.Notices, o.Asks = notices, asks
 	if url, files := serverIn(c.Attach); url != "" {
-		if c.Worktree {
-			return usage(errors.New("--worktree is for sessions of this program, not for those of a server"))
+		if err := c.forServer(); err != nil {
+			return err
 		}
 		src, err := tui.Attach(url)
 		if err != nil {

@@ -30,6 +30,13 @@ func (c *sessionsPlanCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 
 func (c *sessionsPlanCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	mode := cmp.Or(c.Approve, openmanus.ApproveAsk)
+	carryOut := c.Accept || c.Edit || c.From != ""
+	switch {
+	case len(c.Attach) > 0:
+		return usage(fmt.Errorf("--attach goes with a new request: openmanus sessions resume %s \"what to change\" --attach FILE", c.ID))
+	case !carryOut && (len(c.flags()) > 0 || len(c.Delegate) > 0 || c.Output != outText):
+		return usage(fmt.Errorf("without --accept the plan is only printed, and other flags have no effect: openmanus sessions plan %s --accept …", c.ID))
+	}
 	c.Approve = "" // that of the plan's mode is not a flag of the session
 	x, err := c.openToChange(ctx, t, g, c.flags())
 	if err != nil {
@@ -40,11 +47,14 @@ func (c *sessionsPlanCmd) run(ctx context.Context, t *terminal, g *globals) erro
 	if !ok {
 		return fmt.Errorf("session %s: %w (openmanus run --plan, --approve plan)", x.id, act.ErrNoProposal)
 	}
-	if !c.Accept && !c.Edit && c.From == "" {
+	if !carryOut {
 		if isTerminal(t.out) {
 			plan = clip.Plain(plan)
 		}
 		fmt.Fprintln(t.out, plan)
+		if c.Quiet {
+			return nil
+		}
 		x.note("carry it out: openmanus sessions plan %s --accept; change it first: --edit; another plan: openmanus sessions resume %s \"what to change\"", x.id, x.id)
 		return nil
 	}
