@@ -75,11 +75,18 @@ func factAt(facts []Fact, key string) (Source, bool) {
 	return Source{}, false
 }
 
+// Facts returns what the endpoint of m has told of it, the refusals that count beside the
+// configuration first.
+func (c *Config) Facts(m Model) []Fact {
+	c = c.withModels()
+	refusals, said := c.learned(m)
+	return slices.Concat(refusals, said)
+}
+
 // Told says in one line what the endpoint of m has told of it, with days; "" if nothing.
 func (c *Config) Told(m Model) string {
-	refusals, said := c.learned(m)
 	var words []string
-	for _, f := range slices.Concat(refusals, said) {
+	for _, f := range c.Facts(m) {
 		words = append(words, f.Key+" "+f.Value+" ("+f.source().Name+")")
 	}
 	return strings.Join(words, "; ")

@@ -96,11 +96,12 @@ type Host struct {
 	merging       sync.Mutex   // copies of workspaces are merged one at a time
 	browsers      atomic.Int32 // that run
 	limiters      sync.Map     // limiterName → *llm.Limiter
-	seen          sync.Map     // limiterName and model → *llm.Seen
+	seen          sync.Map     // learner → *llm.Seen
 	wrongEndpoint atomic.Bool
 	book          endpointBook
-	refused       sync.Map // limiterName and model → *llm.Refusals
-	toolless      sync.Map // limiterName and model → *atomic.Int32: how often its endpoint left tools out
+	refused       sync.Map // learner → *llm.Refusals
+	toolless      sync.Map // learner → *atomic.Int32: how often its endpoint left tools out
+	forgotten     sync.Map // bookKey → time.Time: when what was learnt of it was dropped
 
 	servers serverClients // of MCP
 	hooks   hookBook
@@ -249,6 +250,7 @@ func (h *Host) Choose(ctx context.Context) (string, config.Model, error) {
 	for _, n := range m.Notes {
 		h.warnf("%s", n)
 	}
+	h.forget(m)
 	name := cmp.Or(m.Profile, m.String())
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -271,6 +273,12 @@ func served(ctx context.Context, base string, key config.Secret) ([]string, erro
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	return doctor.Models(ctx, base, string(key))
+}
+
+// ModelsAt returns the names of the models that the endpoint of m offers, if it answers within
+// a second.
+func ModelsAt(ctx context.Context, m config.Model) ([]string, error) {
+	return served(ctx, m.BaseURL, m.Key)
 }
 
 // Model makes the model with the given name, PROVIDER/NAME or a profile, at

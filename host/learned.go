@@ -17,13 +17,13 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/doctor"
+	"github.com/openmanus-go/openmanus/internal/filelock"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // An endpointBook is the file that keeps what endpoints have told of their models, by
-// address and model. It is safe for concurrent use. If two processes
-// learn something at the same moment, one of the two is lost, and learnt again.
+// address and model. It is safe for concurrent use, also by several processes.
 type endpointBook struct {
 	dir string // the data directory; "": nothing is kept
 	mu  sync.Mutex
@@ -34,6 +34,15 @@ type page struct {
 	Asked  time.Time     `json:"asked,omitzero"`  // when the endpoint said last what it has, or that it does not say it
 	Failed time.Time     `json:"failed,omitzero"` // when it was asked last in vain
 	Facts  []config.Fact `json:"facts,omitempty"`
+
+	// Forgotten is when a person had all of it dropped. Processes that run drop then what they
+	// have found out themselves.
+	Forgotten time.Time `json:"forgotten,omitzero"`
+}
+
+// equal reports whether p and q say the same.
+func (p page) equal(q page) bool {
+	return p.Asked.Equal(q.Asked) && p.Failed.Equal(q.Failed) && p.Forgotten.Equal(q.Forgotten) && slices.Equal(p.Facts, q.Facts)
 }
 
 // bookKey names a model in the book. It contains no password.
@@ -64,22 +73,32 @@ func (b *endpointBook) change(m config.Model, change func(*page)) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := filelock.Lock(b.path() + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	pages := b.read()
 	was := pages[bookKey(m)]
 	p := was
 	p.Facts = slices.Clone(was.Facts)
 	change(&p)
-	if p.Asked.Equal(was.Asked) && p.Failed.Equal(was.Failed) && slices.Equal(p.Facts, was.Facts) {
+	if p.equal(was) {
 		return nil
 	}
-	if pages[bookKey(m)] = p; p.Asked.IsZero() && p.Failed.IsZero() && len(p.Facts) == 0 {
+	if pages[bookKey(m)] = p; p.equal(page{}) {
 		delete(pages, bookKey(m))
 	}
+	return b.write(pages)
+}
+
+// write replaces the file.
+func (b *endpointBook) write(pages map[string]page) error {
 	data, err := json.MarshalIndent(pages, "", "  ")
 	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(b.dir, ".endpoints-*")
@@ -248,5 +267,22 @@ func ForgetModel(cfg *config.Config, name string) (config.Model, error) {
 	if err != nil {
 		return m, mistake(err)
 	}
-	return m, (&endpointBook{dir: cfg.DataDir}).change(m, func(p *page) { *p = page{} })
+	return m, (&endpointBook{dir: cfg.DataDir}).change(m, func(p *page) { *p = page{Forgotten: time.Now()} })
 }
+
+// forget drops what this process has found out about m itself, if a person had it dropped
+// since it was asked last, here or in another process.
+func (h *Host) forget(m config.Model) {
+	at := h.book.read()[bookKey(m)].Forgotten
+	was, known := h.forgotten.Swap(bookKey(m), at)
+	if at.IsZero() || known && at.Equal(was.(time.Time)) {
+		return
+	}
+	h.refused.Delete(learner(m))
+	h.toolless.Delete(learner(m))
+	h.seen.Delete(learner(m))
+	h.renewModels()
+}
+
+// learner names what this process finds out about a model.
+func learner(m config.Model) string { return limiterName(m) + " " + m.String() }

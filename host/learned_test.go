@@ -3,11 +3,15 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -189,4 +193,135 @@ func TestEndpointsThatDoNotSay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Processes that learn at once lose nothing of what the others have learnt.
+func TestLearningAtOnce(t *testing.T) {
+	const each, processes = 20, 4
+	dir := t.TempDir()
+	_, m := learnedConfig(t, dir, "http://127.0.0.1:1/v1", "")
+	var all sync.WaitGroup
+	for i := range processes {
+		all.Go(func() {
+			book := &endpointBook{dir: dir} // each process has its own
+			for k := range each {
+				own := m
+				own.Name = fmt.Sprintf("m%d-%d", i, k)
+				if !book.found(own, config.Fact{Key: "tools", Value: "false", From: "a refusal", Why: "no tools"}) {
+					t.Error("it is not new")
+				}
+			}
+		})
+	}
+	all.Wait()
+	if pages := (&endpointBook{dir: dir}).read(); len(pages) != each*processes {
+		t.Errorf("%d of %d are kept", len(pages), each*processes)
+	}
+}
+
+// A process that runs forgets what it has found out itself when a person has it dropped, here
+// or with models probe --forget, and finds it out anew.
+func TestForgettingWhileARunGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	cfg, m := learnedConfig(t, dir, "http://127.0.0.1:1/v1", "[models.\"compat/m\"]\nwindow = 9000\n")
+	h, err := New(Options{Env: Env{Dir: dir, Warn: func(string) {}}, Config: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	choose := func() (counts bool) {
+		t.Helper()
+		if _, _, err := h.Choose(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, counts = h.toolless.Load(learner(m))
+		if _, refuses := h.refused.Load(learner(m)); refuses != counts {
+			t.Error("a setting that was refused, and tools that were left out, differ")
+		}
+		return counts
+	}
+	find := func() {
+		h.toolless.Store(learner(m), new(atomic.Int32))
+		h.refusals(m).Add("temperature")
+		h.book.found(m, config.Fact{Key: "tools", Value: "false", From: "a refusal", Why: "m does not support tools"})
+	}
+	if find(); !choose() || !choose() {
+		t.Error("it forgets by itself")
+	}
+	if _, m := learnedConfig(t, dir, "http://127.0.0.1:1/v1", ""); m.Info.Tools == nil || *m.Info.Tools {
+		t.Errorf("a refusal of tools is not remembered: %+v", m.Info)
+	}
+	for range 2 {
+		if _, err := ForgetModel(cfg, ""); err != nil { // as another process does
+			t.Fatal(err)
+		}
+		if choose() {
+			t.Error("it does not forget")
+		}
+		if find(); !choose() {
+			t.Error("it forgets what it found out afterwards")
+		}
+	}
+}
+
+// One question shows what a model refuses: the image, the tool, both or neither. It works in
+// any case, and what it refused is remembered, though its server says that it takes it.
+func TestOneProbe(t *testing.T) {
+	for name, c := range map[string]struct {
+		image, tool string // the words of a refusal
+		told        string
+	}{
+		"takes all":  {"", "", ""},
+		"no image":   {"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", "", "vision false"},
+		"no tool":    {"", "registry.ollama.ai/library/m does not support tools", "tools false"},
+		"only words": {"image input is not supported - hint: mmproj", "m does not support tools", "tools false vision false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				refuse := func(words string) {
+					w.WriteHeader(http.StatusBadRequest)
+					fmt.Fprintf(w, `{"error":{"message":%q}}`, words)
+				}
+				switch {
+				case r.URL.Path == "/v1/models":
+					fmt.Fprint(w, `{"data":[{"id":"m","max_model_len":16384,"capabilities":{"vision":true,"function_calling":true}}]}`)
+				case c.image != "" && strings.Contains(string(body), "image_url"):
+					refuse(c.image)
+				case c.tool != "" && strings.Contains(string(body), `"tools"`):
+					refuse(c.tool)
+				default:
+					fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"Red.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+				}
+			}))
+			defer s.Close()
+			dir := t.TempDir()
+			cfg, _ := learnedConfig(t, dir, s.URL+"/v1", "")
+			if r := CheckModel(t.Context(), cfg, ""); !r.OK {
+				t.Fatalf("%+v", r)
+			}
+			var told []string
+			for _, f := range cfg.Learned(mustModel(t, cfg)) {
+				if f.Why != "" {
+					told = append(told, f.Key+" "+f.Value)
+				}
+			}
+			slices.Sort(told)
+			if got := strings.Join(told, " "); got != c.told {
+				t.Errorf("it remembers %q, not %q", got, c.told)
+			}
+			src := config.Sources{Dir: dir, Providers: providers.All(), Env: func(n string) (string, bool) { return dir, n == "HOME" }}
+			if err := TryNewModel(t.Context(), src, config.NewModel{Model: "compat/m", BaseURL: s.URL + "/v1"}); err != nil {
+				t.Errorf("setup says that it does not work: %v", err)
+			}
+		})
+	}
+}
+
+func mustModel(t *testing.T, cfg *config.Config) config.Model {
+	t.Helper()
+	m, err := cfg.Model("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

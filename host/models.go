@@ -124,7 +124,7 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	case not(m.Info.Tools):
 		model = llm.PromptTools(model)
 	case m.Provider.Compatible && (own == nil || own.Tools == nil): // a person knows better
-		dropped, _ := h.toolless.LoadOrStore(limiterName(m)+" "+m.String(), new(atomic.Int32))
+		dropped, _ := h.toolless.LoadOrStore(learner(m), new(atomic.Int32))
 		model = llm.KeepTools(model, tokens.For(m.Provider.Name, m.Name), dropped.(*atomic.Int32), func() {
 			h.book.found(m, config.Fact{Key: "tools", Value: "false", From: "what it counts",
 				Why: "it counted far fewer tokens than a request with its tools has, and called none"})
@@ -135,7 +135,7 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	if not(m.Info.Vision) {
 		model = llm.ReadImages(model, reader, counter, name)
 	} else {
-		seen, _ := h.seen.LoadOrStore(limiterName(m)+" "+m.String(), &llm.Seen{OnBlind: func(err error) {
+		seen, _ := h.seen.LoadOrStore(learner(m), &llm.Seen{OnBlind: func(err error) {
 			h.book.found(m, config.Fact{Key: "vision", Value: "false", From: "a refusal", Why: err.Error()})
 		}})
 		model = llm.SpareImages(model, reader, counter, name, seen.(*llm.Seen), func(err error) {
@@ -158,7 +158,7 @@ func refusalsOf(h *Host, m config.Model) *llm.Refusals {
 		}
 		h.book.refused(m, field, err)
 	}}
-	kept, known := h.refused.LoadOrStore(limiterName(m)+" "+m.String(), fresh)
+	kept, known := h.refused.LoadOrStore(learner(m), fresh)
 	if refused := kept.(*llm.Refusals); !known && !m.Provider.Script {
 		refused.Add(h.book.refusals(m)...)
 		return refused

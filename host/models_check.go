@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ type ModelCheck struct {
 	Error  string   `json:"error,omitempty"`
 	Kind   llm.Kind `json:"kind,omitempty"`
 	Wrong  bool     `json:"-"` // nothing that serves models is at the address
+
+	refused []config.Fact // that it takes no images, or no tools
 }
 
 // CheckModel asks the model with the name, or the default model if it is "", one
@@ -44,49 +47,57 @@ func CheckModel(ctx context.Context, cfg *config.Config, name string) ModelCheck
 		r.Error = err.Error()
 		return r
 	}
+	book := &endpointBook{dir: cfg.DataDir}
+	if err := r.probe(ctx, m, book); err != nil {
+		var e *llm.Error
+		errors.As(err, &e)
+		r.Wrong = e != nil && e.Kind == llm.Network && e.Permanent
+		if r.Error = err.Error(); e != nil {
+			r.Kind = llm.KindOf(err)
+		}
+		return r
+	}
+	_, _, _ = ProbeModel(ctx, cfg, name) // what it says of itself is remembered, if it says something
+	for _, f := range r.refused {
+		book.found(m, f)
+	}
+	return r
+}
+
+// probe asks m the question, and leaves out what it refuses: the image, the tool or a setting.
+// The error is that of the model.
+func (r *ModelCheck) probe(ctx context.Context, m config.Model, book *endpointBook) error {
 	r.Model = m.String()
 	model, err := m.Open()
 	if err != nil {
-		r.Error = err.Error()
-		return r
+		return err
 	}
-	model = llm.Watchdog(model, time.Minute)
+	fields := &llm.Refusals{OnFound: func(field string, err error) {
+		if field == llm.Tools {
+			r.refused = append(r.refused, config.Fact{Key: "tools", Value: "false", From: "a refusal", Why: err.Error()})
+		} else {
+			book.refused(m, field, err)
+		}
+	}}
+	fields.Add(book.refusals(m)...)
+	model = llm.SpareFields(llm.Watchdog(model, time.Minute), fields, nil)
 	withImage := m.Info.Vision == nil || *m.Info.Vision
 	err = r.ask(ctx, model, withImage)
 	var e *llm.Error
 	if withImage && errors.As(err, &e) && e.Kind == llm.Protocol {
 		withImage = false
-		err = r.ask(ctx, model, false)
+		if err = r.ask(ctx, model, false); err == nil && e.Images == llm.NoImages {
+			r.refused = append(r.refused, config.Fact{Key: "vision", Value: "false", From: "a refusal", Why: e.Error()})
+		}
 	}
 	if !withImage {
 		r.Vision = "no"
 	}
-	if r.OK = err == nil; r.OK {
-		_, _, _ = ProbeModel(ctx, cfg, name) // what it says of itself is remembered, if it says something
-	} else {
-		errors.As(err, &e)
-		r.Wrong = e != nil && e.Kind == llm.Network && e.Permanent
-		r.Error, r.Kind = err.Error(), llm.KindOf(err)
+	if slices.Contains(fields.Fields(), llm.Tools) { // it has them in words
+		r.Tools = "no"
 	}
-	return r
-}
-
-// TryModel asks the model of the run a short question, to see whether it answers. The
-// error is that of the model, or of the configuration.
-func TryModel(ctx context.Context, cfg *config.Config) (config.Model, error) {
-	m, err := cfg.Model("")
-	if err != nil {
-		return m, mistake(err)
-	}
-	model, err := m.Open()
-	if err != nil {
-		return m, mistake(err)
-	}
-	_, err = llm.Collect(ctx, llm.Watchdog(model, time.Minute), &llm.Request{
-		System: "You are being tried out. Be brief.", Messages: []llm.Message{llm.Say(llm.User, "Say hello.")},
-		Fixed: 1, Settings: m.Settings,
-	}, func(llm.Delta) {})
-	return m, err
+	r.OK = err == nil
+	return err
 }
 
 // ask asks once and records what the reply shows.

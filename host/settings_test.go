@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -91,6 +92,62 @@ func TestSetUp(t *testing.T) {
 	}
 	if checked, err := h.CheckModel(t.Context(), "default"); err != nil || !checked.OK {
 		t.Errorf("%+v, %v", checked, err)
+	}
+}
+
+// TestAnEndpointWithoutAModel: a key and an address in the environment, without a model, lead
+// to a list of what is there. What is chosen works with that key, and is shown with what its
+// endpoint has told of it and refused.
+func TestAnEndpointWithoutAModel(t *testing.T) {
+	const key = "sk-very-secret-0123456789"
+	there := `{"object":"list","data":[{"id":"first","max_model_len":4096},{"id":"second","max_model_len":16384}]}`
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch body, _ := io.ReadAll(r.Body); {
+		case r.Header.Get("Authorization") != "Bearer "+key:
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path == "/v1/models":
+			fmt.Fprint(w, there)
+		case r.URL.Path != "/v1/chat/completions":
+			http.NotFound(w, r)
+		case strings.Contains(string(body), `"tools"`):
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"error":{"message":"second does not support tools"}}`)
+		default:
+			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		}
+	}))
+	defer model.Close()
+	p := newPlace(t, "")
+	p.env["OPENAI_API_KEY"], p.env["OPENAI_BASE_URL"] = key, model.URL+"/v1"
+	h := administered(t, p)
+	s, err := h.Settings(t.Context())
+	if err != nil || s.Found == nil || len(s.Models) != 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if f := s.Found; f.Address != model.URL+"/v1" || f.Source != "env OPENAI_BASE_URL" || f.KeyFrom != "env OPENAI_API_KEY" || !slices.Equal(f.Models, []string{"first", "second"}) || f.Error != "" {
+		t.Errorf("%+v", f)
+	}
+	if err := h.SetUp(t.Context(), server.NewModel{BaseURL: s.Found.Address, Model: "second"}); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(h.File); err != nil || strings.Contains(string(data), key) || !strings.Contains(string(data), "OPENAI_API_KEY") {
+		t.Errorf("%v, the file is %q", err, data)
+	}
+	if checked, err := h.CheckModel(t.Context(), "default"); err != nil || !checked.OK || checked.Tools != "no" {
+		t.Errorf("%+v, %v", checked, err)
+	}
+	if s, err = h.Settings(t.Context()); err != nil || s.Found != nil || len(s.Models) != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	var told []string
+	for _, l := range s.Models[0].Learned {
+		if l.At.IsZero() || l.From == "" || (l.Why == "") != (l.What == "window") {
+			t.Errorf("%+v", l)
+		}
+		told = append(told, l.What+" "+l.Value)
+	}
+	if slices.Sort(told); !slices.Equal(told, []string{"tools false", "window 16384"}) {
+		t.Errorf("it has learnt %q", told)
 	}
 }
 

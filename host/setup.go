@@ -10,7 +10,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
-// TryNewModel asks a model that is not configured yet a short question, as it would be
+// TryNewModel asks a model that is not configured yet the question of [CheckModel], as it would be
 // configured: with the environment of src and without any file. The error is that of the model,
 // or of the configuration.
 func TryNewModel(ctx context.Context, src config.Sources, m config.NewModel) error {
@@ -39,8 +39,11 @@ func TryNewModel(ctx context.Context, src config.Sources, m config.NewModel) err
 	if err != nil {
 		return err
 	}
-	_, err = TryModel(ctx, cfg)
-	return err
+	next, err := cfg.Model("")
+	if err != nil {
+		return mistake(err)
+	}
+	return new(ModelCheck).probe(ctx, next, new(endpointBook))
 }
 
 // SaveModel writes a model into the configuration file as the one of new sessions, with its key
@@ -75,6 +78,7 @@ func (h *Host) SetUp(ctx context.Context, src config.Sources, file string, p *pr
 	if got, err := next.Model(""); err == nil && got.String() != m.Model {
 		return errors.New("it was saved, and is not used: " + next.Origin("run.model").String() + " names another model")
 	}
+	_, _, _ = ProbeModel(ctx, next, "") // what it says of itself is remembered, if it says something
 	h.Config.Adopt(next)
 	h.renewModels()
 	return nil

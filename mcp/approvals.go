@@ -14,6 +14,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/openmanus-go/openmanus/internal/filelock"
 )
 
 // A definition is everything that a model or a person is shown of a server's
@@ -173,7 +175,7 @@ func (a *Approvals) change(f func(map[string]*approval) bool) error {
 	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockFile(a.path + ".lock")
+	unlock, err := filelock.Lock(a.path + ".lock")
 	if err != nil {
 		return err
 	}

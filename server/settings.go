@@ -50,6 +50,25 @@ type Settings struct {
 	Hooks     []HookSetting     `json:"hooks" doc:"The hooks of the configuration; workspaces may have others."`
 	Triggers  []TriggerSetting  `json:"triggers"`
 	Storage   StorageSetting    `json:"storage"`
+	Found     *FoundEndpoint    `json:"found,omitempty" doc:"An endpoint that the configuration or the environment names without a model."`
+}
+
+// A FoundEndpoint is one that is named without a model: what a person can choose from there.
+type FoundEndpoint struct {
+	Address string   `json:"address"`
+	Source  string   `json:"source" doc:"What names the address."`
+	KeyFrom string   `json:"key_from,omitempty" doc:"Where its key is set, not the key."`
+	Models  []string `json:"models" doc:"Those that it lists."`
+	Error   string   `json:"error,omitempty" doc:"Why it lists none."`
+}
+
+// A LearnedSetting is what the endpoint of a model has told of it, or refused.
+type LearnedSetting struct {
+	What  string    `json:"what" enum:"window,output,vision,tools,reasoning,without"`
+	Value string    `json:"value" doc:"A number, true or false, or the fields of a request that it refuses."`
+	From  string    `json:"from" doc:"What said it, such as its list of models."`
+	At    time.Time `json:"at"`
+	Why   string    `json:"why,omitempty" doc:"By what it is known, such as the words of a refusal."`
 }
 
 // A ModelSetting is a model that is configured.
@@ -62,6 +81,8 @@ type ModelSetting struct {
 	Key     string `json:"key" enum:"set,missing,not needed"`
 	KeyFrom string `json:"key_from,omitempty" doc:"Where the key is set, not the key."`
 	Error   string `json:"error,omitempty" doc:"Why it cannot be used."`
+
+	Learned []LearnedSetting `json:"learned,omitempty" doc:"What its endpoint has told of it, and is remembered."`
 }
 
 // A ProviderSetting is a provider of models.

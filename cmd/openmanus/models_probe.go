@@ -34,7 +34,9 @@ type probed struct {
 	Vision   *bool             `json:"vision,omitempty"`
 	Tools    *bool             `json:"tools,omitempty"`
 	Roles    string            `json:"roles,omitempty"`
-	Thoughts string            `json:"thoughts"` // the field in which reasoning goes back
+	Thoughts string            `json:"thoughts"`        // the field in which reasoning goes back
+	Wants    string            `json:"wants,omitempty"` // the field that the model's template reads it from
+	Server   string            `json:"server,omitempty"`
 	Sources  map[string]string `json:"sources"`
 	Learned  []config.Fact     `json:"learned"`
 	Models   []string          `json:"models"`
@@ -68,7 +70,7 @@ func (c *modelsProbeCmd) Run(ctx context.Context, t *terminal, g *globals) error
 func newProbed(cfg *config.Config, m config.Model, told doctor.Told) probed {
 	in := newModelInfo(cfg, "", m, nil)
 	p := probed{Model: in.Model, Endpoint: in.Endpoint, Window: in.Window, Output: in.Output, Vision: in.Vision, Tools: in.Tools, Roles: told.Roles,
-		Thoughts: cmp.Or(m.Thoughts, "auto"), Sources: in.Sources, Learned: []config.Fact{}, Models: slices.Concat([]string{}, told.Models)}
+		Thoughts: cmp.Or(m.Thoughts, "auto"), Wants: told.Wants, Server: told.Server, Sources: in.Sources, Learned: []config.Fact{}, Models: slices.Concat([]string{}, told.Models)}
 	if cfg.Learned != nil {
 		p.Learned = append(p.Learned, cfg.Learned(m)...)
 	}
@@ -97,6 +99,12 @@ func (c *modelsProbeCmd) show(t *terminal, g *globals, p probed) error {
 	add("tools", can(p.Tools))
 	tb.add("roles", cmp.Or(p.Roles, "?"), map[bool]string{true: "endpoint: its /props", false: "-"}[p.Roles != ""])
 	tb.add("thoughts", p.Thoughts, "llm.thoughts")
+	if p.Wants != "" {
+		tb.add("wants back", p.Wants, "endpoint: its /props")
+	}
+	if p.Server != "" {
+		tb.add("server", clip.Plain(p.Server), "endpoint: its header Server")
+	}
 	fmt.Fprintf(t.out, "%s at %s\n", clip.Plain(p.Model), clip.Plain(p.Endpoint))
 	if err := tb.print(t, g); err != nil {
 		return err

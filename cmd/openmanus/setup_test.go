@@ -14,7 +14,7 @@ import (
 )
 
 // sayHello is what the server that we did not write answers.
-const sayHello = `{"fixtures":[{"match":{"userMessage":"Say hello."},"response":{"content":"Hello."}},
+const sayHello = `{"fixtures":[{"match":{"userMessage":"Call the tool report"},"response":{"content":"Hello."}},
 	{"match":{"userMessage":"Who are you?"},"response":{"content":"I am the one that was set up."}}]}`
 
 // A person answers three questions, and is at work. The key is not shown, and the

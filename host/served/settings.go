@@ -34,8 +34,9 @@ func (h Host) Settings(ctx context.Context) (server.Settings, error) {
 		Decisions: []server.DecisionSetting{}}
 	models, _ := host.ListModels(ctx, h.Config) // an empty list says that there is no model
 	for _, m := range models {
-		s.Models = append(s.Models, modelSetting(m))
+		s.Models = append(s.Models, h.modelSetting(m))
 	}
+	s.Found = h.foundEndpoint(ctx)
 	var err error
 	if s.Servers, err = h.Servers(ctx); err != nil {
 		return s, err
@@ -123,9 +124,28 @@ func (h Host) UseModel(ctx context.Context, name string) error {
 	return nil
 }
 
+// foundEndpoint returns the endpoint that is named without a model, with the models that it
+// lists; nil if there is none.
+func (h Host) foundEndpoint(ctx context.Context) *server.FoundEndpoint {
+	at, ok := h.Config.Nameless()
+	if !ok {
+		return nil
+	}
+	f := &server.FoundEndpoint{Address: at.Address(), Source: at.BaseAt.String(), Models: []string{}}
+	if at.Key != "" {
+		f.KeyFrom = at.KeyAt.String()
+	}
+	names, err := host.ModelsAt(ctx, at)
+	if err != nil {
+		f.Error = h.Secrets.Replace(err.Error())
+	}
+	f.Models = append(f.Models, names...)
+	return f
+}
+
 // modelSetting describes a model without its key. A model that cannot be used has the
 // error.
-func modelSetting(m host.ListedModel) server.ModelSetting {
+func (h Host) modelSetting(m host.ListedModel) server.ModelSetting {
 	v := server.ModelSetting{Name: m.Name, Default: m.Default, Source: m.Source, Key: "missing"}
 	if m.Err != nil {
 		v.Error = m.Err.Error()
@@ -137,6 +157,9 @@ func modelSetting(m host.ListedModel) server.ModelSetting {
 		v.Key, v.KeyFrom = "set", m.Model.KeyAt.String()
 	case m.Model.Provider != nil && (m.Model.Provider.Local || m.Model.Provider.Script || len(m.Model.Provider.KeyVars) == 0):
 		v.Key = "not needed"
+	}
+	for _, f := range h.Config.Facts(m.Model) {
+		v.Learned = append(v.Learned, server.LearnedSetting{What: f.Key, Value: f.Value, From: f.From, At: f.At, Why: h.Secrets.Replace(f.Why)})
 	}
 	return v
 }
@@ -210,7 +233,11 @@ func (h Host) SetUp(ctx context.Context, m server.NewModel) error {
 		return &server.FieldError{Field: "provider", Err: fmt.Errorf("there is no provider %q", m.Provider)}
 	}
 	name := p.ModelName(strings.TrimPrefix(strings.TrimSpace(m.Model), p.Name+"/"))
-	err := h.Host.SetUp(ctx, h.From, h.File, p, config.NewModel{Model: name, BaseURL: m.BaseURL, Key: config.Secret(config.BareKey(m.Key))})
+	set := config.NewModel{Model: name, BaseURL: m.BaseURL, Key: config.Secret(config.BareKey(m.Key))}
+	if at, ok := h.Config.Nameless(); ok && set.Key == "" && at.Address() == m.BaseURL && at.KeyAt.From == config.Environment {
+		set.KeyEnv = at.KeyAt.Name // a file's address gets no key from the environment unless the file says so
+	}
+	err := h.Host.SetUp(ctx, h.From, h.File, p, set)
 	switch {
 	case err == nil:
 		return nil

@@ -21,11 +21,13 @@ type Told struct {
 	Models []string      // the names of its models
 	Facts  []config.Fact // about the model that was asked for
 	Roles  string        // roles that the model's template knows and lacks; "": it does not say
+	Server string        // the program that answers, as its header names it; "": it does not say
+	Wants  string        // the field that the model's template reads reasoning from; "": it does not say
 }
 
 // Probe asks an OpenAI-compatible endpoint what it has, and what it says of one of its
-// models: by its list of models, and by the pages of llama.cpp and LM Studio if that says no
-// window or is llama.cpp's. It costs nothing. It sends the key if that is not "", and follows no
+// models: by its list of models and the headers of that, and by the pages of llama.cpp, LM Studio
+// and Ollama if that says no window or is llama.cpp's. It costs nothing. It sends the key if that is not "", and follows no
 // redirect. No error contains the key or a password. It takes as long as ctx allows.
 func Probe(ctx context.Context, baseURL, key, model string) (t Told, err error) {
 	u, err := url.Parse(baseURL)
@@ -33,10 +35,11 @@ func Probe(ctx context.Context, baseURL, key, model string) (t Told, err error) 
 		return t, errors.New("not an address")
 	}
 	var list struct{ Data []listedModel }
-	if err := ask(ctx, u.JoinPath("models"), key, &list); err != nil {
+	header, err := answerOf(ctx, u.JoinPath("models"), key, "", &list)
+	if err != nil {
 		return t, err
 	}
-	t.Models = []string{}
+	t.Models, t.Server = []string{}, header.Get("Server")
 	for _, m := range list.Data {
 		t.Models = append(t.Models, m.ID)
 	}
@@ -47,16 +50,23 @@ func Probe(ctx context.Context, baseURL, key, model string) (t Told, err error) 
 	if at >= 0 {
 		t.Facts = list.Data[at].facts()
 	}
+	defer func() { t.within(header) }()
 	if t.says("window") && list.Data[at].Meta.Window == 0 {
 		return t, nil
 	}
 	root := *u
 	root.Path = strings.TrimSuffix(strings.TrimRight(root.Path, "/"), "/v1")
+	t.more(ctx, &root, key, model)
+	return t, nil
+}
+
+// more asks for the pages of servers that say more of themselves than their list of models.
+func (t *Told) more(ctx context.Context, root *url.URL, key, model string) {
 	var props llamaProps
 	if ask(ctx, root.JoinPath("props"), key, &props) == nil && props.Settings.Window > 0 {
 		t.add("its /props", props.facts())
-		t.Roles = props.roles()
-		return t, nil
+		t.Roles, t.Wants = props.roles(), props.wants()
+		return
 	}
 	var studio struct{ Data []studioModel }
 	if ask(ctx, root.JoinPath("api", "v0", "models"), key, &studio) == nil {
@@ -65,8 +75,46 @@ func Probe(ctx context.Context, baseURL, key, model string) (t Told, err error) 
 				t.add("LM Studio's list", m.facts())
 			}
 		}
+		return
 	}
-	return t, nil
+	var shown ollamaShown
+	body, _ := json.Marshal(map[string]string{"model": model}) // text always can
+	if _, err := answerOf(ctx, root.JoinPath("api", "show"), key, string(body), &shown); err != nil {
+		return
+	}
+	t.add("Ollama's /api/show", shown.facts())
+	var loaded struct{ Models []ollamaLoaded }
+	if ask(ctx, root.JoinPath("api", "ps"), key, &loaded) == nil {
+		for _, m := range loaded.Models {
+			if m.Name == model || m.Name == model+":latest" {
+				t.add("Ollama's /api/ps", m.facts())
+			}
+		}
+	}
+}
+
+// allowances are the headers that say how many tokens are taken in a minute. A larger request
+// is refused whenever it is made.
+var allowances = []string{"X-Ratelimit-Limit-Tokens", "Anthropic-Ratelimit-Input-Tokens-Limit"}
+
+// within lowers the window to what headers allow.
+func (t *Told) within(header http.Header) {
+	for _, name := range allowances {
+		n, err := strconv.Atoi(header.Get(name))
+		if err != nil || n <= 0 {
+			continue
+		}
+		i := slices.IndexFunc(t.Facts, func(f config.Fact) bool { return f.Key == "window" })
+		if i >= 0 {
+			if known, _ := strconv.Atoi(t.Facts[i].Value); known <= n {
+				continue
+			}
+			t.Facts = slices.Delete(t.Facts, i, i+1)
+		}
+		var f facts
+		f.number("window", n)
+		t.add("its header "+name, f)
+	}
 }
 
 // says reports whether there is a fact with the key.
@@ -83,11 +131,25 @@ func (t *Told) add(from string, facts []config.Fact) {
 	}
 }
 
-// ask gets a document. The body is read up to 8 MiB.
+// ask gets a document.
 func ask(ctx context.Context, u *url.URL, key string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	_, err := answerOf(ctx, u, key, "", into)
+	return err
+}
+
+// answerOf gets a document and its headers, or posts body for them if that is not "". The
+// answer is read up to 8 MiB.
+func answerOf(ctx context.Context, u *url.URL, key, body string, into any) (http.Header, error) {
+	method := http.MethodGet
+	if body != "" {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), strings.NewReader(body))
 	if err != nil {
-		return errors.New("not an address")
+		return nil, errors.New("not an address")
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
@@ -101,16 +163,16 @@ func ask(ctx context.Context, u *url.URL, key string, into any) error {
 		if errors.As(err, &ue) { // whose text repeats the address
 			err = ue.Err
 		}
-		return err
+		return nil, err
 	}
 	defer res.Body.Close()
 	if res.StatusCode/100 != 2 {
-		return StatusError(res.StatusCode)
+		return nil, StatusError(res.StatusCode)
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, 8<<20)).Decode(into); err != nil {
-		return errOtherList
+		return nil, errOtherList
 	}
-	return nil
+	return res.Header, nil
 }
 
 // A listedModel is a model in a list in the way of OpenAI, with the fields that servers
@@ -180,6 +242,17 @@ type llamaProps struct {
 		Calls      *bool `json:"supports_tool_calls"`
 		SystemRole *bool `json:"supports_system_role"`
 	} `json:"chat_template_caps"`
+	Source string `json:"chat_template"`
+}
+
+// wants names the field that the template reads reasoning from.
+func (p llamaProps) wants() string {
+	for _, name := range []string{"reasoning_content", "reasoning"} {
+		if strings.Contains(p.Source, "."+name) || strings.Contains(p.Source, "'"+name+"'") {
+			return name
+		}
+	}
+	return ""
 }
 
 func (p llamaProps) facts() []config.Fact {
@@ -223,6 +296,35 @@ func (m studioModel) facts() []config.Fact {
 		calls := slices.Contains(m.Capabilities, "tool_use")
 		f.yes("tools", &calls)
 	}
+	return f
+}
+
+// ollamaShown is what Ollama says of a model.
+type ollamaShown struct {
+	Capabilities []string `json:"capabilities"`
+}
+
+func (m ollamaShown) facts() []config.Fact {
+	var f facts
+	if len(m.Capabilities) == 0 {
+		return f // an older one
+	}
+	for _, c := range [][2]string{{"vision", "vision"}, {"tools", "tools"}, {"reasoning", "thinking"}} {
+		has := slices.Contains(m.Capabilities, c[1])
+		f.yes(c[0], &has)
+	}
+	return f
+}
+
+// An ollamaLoaded is a model that Ollama has in memory.
+type ollamaLoaded struct {
+	Name   string `json:"name"`
+	Window int    `json:"context_length"` // as it was loaded
+}
+
+func (m ollamaLoaded) facts() []config.Fact {
+	var f facts
+	f.number("window", m.Window)
 	return f
 }
 

@@ -19,8 +19,9 @@ func TestProbe(t *testing.T) {
 		{"llama.cpp", "any", map[string]string{
 			"/v1/models": `{"models":[{"name":"q.gguf","capabilities":["completion"]}],"object":"list","data":[{"id":"q.gguf","owned_by":"llamacpp","meta":{"n_ctx_train":131072,"n_params":1}}]}`,
 			"/props": `{"default_generation_settings":{"n_ctx":8192,"params":{}},"total_slots":1,"modalities":{"vision":false,"audio":false},` +
-				`"chat_template_caps":{"supports_tools":true,"supports_tool_calls":true,"supports_system_role":false}}`,
-		}, "window 8192 by its /props, vision false by its /props, tools true by its /props; roles user, assistant (no system); has q.gguf"},
+				`"chat_template_caps":{"supports_tools":true,"supports_tool_calls":true,"supports_system_role":false},"chat_template":"{% if m.reasoning_content is string %}"}`,
+			"header": "Server: llama.cpp",
+		}, "window 8192 by its /props, vision false by its /props, tools true by its /props; roles user, assistant (no system); has q.gguf; llama.cpp wants reasoning_content"},
 		{"llama.cpp, newer", "q.gguf", map[string]string{
 			"/v1/models": `{"object":"list","data":[{"id":"q.gguf","meta":{"n_ctx":4096,"n_ctx_train":131072},"architecture":{"input_modalities":["text","image"]}}]}`,
 			"/props":     `{"default_generation_settings":{"n_ctx":4096},"chat_template_caps":{"supports_tools":false,"supports_tool_calls":false}}`,
@@ -40,6 +41,15 @@ func TestProbe(t *testing.T) {
 		}, "window 131072 by its list of models, vision false by its list of models, tools true by its list of models; roles ; has m"},
 		{"Groq", "g", map[string]string{"/v1/models": `{"data":[{"id":"g","context_window":131072,"max_completion_tokens":65536}]}`},
 			"window 131072 by its list of models, output 65536 by its list of models; roles ; has g"},
+		{"Ollama", "qwen3", map[string]string{
+			"/v1/models": `{"object":"list","data":[{"id":"qwen3:latest","owned_by":"library"},{"id":"other"}]}`,
+			"/api/show":  `{"capabilities":["completion","tools","thinking"],"model_info":{"qwen3.context_length":40960}}`,
+			"/api/ps":    `{"models":[{"name":"qwen3:latest","context_length":4096}]}`,
+		}, "vision false by Ollama's /api/show, tools true by Ollama's /api/show, reasoning true by Ollama's /api/show, window 4096 by Ollama's /api/ps; roles ; has qwen3:latest,other"},
+		{"a minute's allowance", "g", map[string]string{"/v1/models": `{"data":[{"id":"g","context_window":131072}]}`, "header": "X-Ratelimit-Limit-Tokens: 6000"},
+			"window 6000 by its header X-Ratelimit-Limit-Tokens; roles ; has g"},
+		{"an allowance for more than the window", "g", map[string]string{"/v1/models": `{"data":[{"id":"g","context_window":131072}]}`, "header": "X-Ratelimit-Limit-Tokens: 2000000"},
+			"window 131072 by its list of models; roles ; has g"},
 		{"one that says nothing", "x", map[string]string{"/v1/models": `{"object":"list","data":[{"id":"x"},{"id":"y"}]}`}, "; roles ; has x,y"},
 		{"one that does not have it", "z", map[string]string{"/v1/models": `{"object":"list","data":[{"id":"x","max_model_len":9},{"id":"y","max_model_len":9}]}`}, "; roles ; has x,y"},
 		{"a page for people", "x", map[string]string{"/v1/models": `{"object":"list","data":[{"id":"x"}]}`, "/props": `<html>hello</html>`}, "; roles ; has x"},
@@ -50,6 +60,13 @@ func TestProbe(t *testing.T) {
 				http.NotFound(w, r)
 				return
 			}
+			if r.Method == http.MethodPost != (r.URL.Path == "/api/show") {
+				http.Error(w, "not so", http.StatusMethodNotAllowed)
+				return
+			}
+			if name, value, ok := strings.Cut(c.pages["header"], ": "); ok {
+				w.Header().Set(name, value)
+			}
 			fmt.Fprint(w, page)
 		}))
 		told, err := Probe(t.Context(), s.URL+"/v1", "sk-right", c.model)
@@ -59,6 +76,9 @@ func TestProbe(t *testing.T) {
 			facts = append(facts, f.Key+" "+f.Value+" by "+f.From)
 		}
 		got := fmt.Sprintf("%s; roles %s; has %s", strings.Join(facts, ", "), told.Roles, strings.Join(told.Models, ","))
+		if told.Server+told.Wants != "" {
+			got += "; " + told.Server + " wants " + told.Wants
+		}
 		if err != nil || got != c.want {
 			t.Errorf("%s: %s, %v; want %s", c.name, got, err, c.want)
 		}

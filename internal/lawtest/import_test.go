@@ -97,6 +97,9 @@ var vocabularies = []floor{
 	{pkg: "internal/sight", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/clip", may: map[string]string{"golang.org/x/text/width": "how wide a letter is on the screen"}},
 	{pkg: "internal/ids"},
+	{pkg: "internal/filelock", may: map[string]string{
+		"golang.org/x/sys/unix": "locks on files", "golang.org/x/sys/windows": "locks on files",
+	}},
 	{pkg: "internal/a2awire", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/provenance", may: map[string]string{
 		"golang.org/x/text/unicode/norm": "letters without their accents and styles",
@@ -308,6 +311,7 @@ var adapters = []floor{
 		module + "/internal/protected": "what a file of others must not be called",
 	}, not: []string{"os/exec"}},
 	{pkg: "mcp", may: map[string]string{
+		module + "/internal/filelock":                "processes that approve servers at once",
 		module + "/internal/toolspec":                byHand,
 		module + "/act":                              acts,
 		module + "/internal/sight":                   sighted,
@@ -639,6 +643,7 @@ var assembly = []floor{
 	}},
 	{pkg: "host", may: map[string]string{
 		module + "/internal/meant":     "which file a path in a call means",
+		module + "/internal/filelock":  "processes that learn of endpoints at once",
 		module + "/internal/surface":   "what was pruned, as every surface shows it",
 		module + "/act":                acts,
 		module + "/internal/hostexec":  helpers,

@@ -5,6 +5,8 @@ import type { Schemas } from "../types";
 
 export type Settings = Schemas["Settings"];
 export type ModelSetting = Schemas["ModelSetting"];
+export type Learned = Schemas["LearnedSetting"];
+export type FoundEndpoint = Schemas["FoundEndpoint"];
 export type ProviderSetting = Schemas["ProviderSetting"];
 export type ServerSetting = Schemas["ServerSetting"];
 export type ServerTested = Schemas["ServerTested"];

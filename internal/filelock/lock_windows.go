@@ -1,4 +1,4 @@
-package mcp
+package filelock
 
 import (
 	"os"
@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile waits for the lock on a file that other processes of this program
-// take too. unlock gives it back.
-func lockFile(path string) (unlock func(), err error) {
+// Lock waits for the lock on a file that other processes of this program take too, and makes
+// the file if it is not there. unlock gives the lock back.
+func Lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
