@@ -14,15 +14,20 @@ type FoundKey struct {
 	Provider *provider.Provider
 
 	// Model is the one that is used where nothing is configured and no key before this
-	// one is found. It is "" for the credentials of a cloud, which choose nothing.
+	// one is found. It is "" for the credentials of a cloud, which choose nothing, and for a
+	// key that is for the endpoint At.
 	Model string
+
+	// At is the address that the environment gives to programs for this key, if it is not
+	// the provider's own.
+	At string
 }
 
 // FoundKeys returns the keys and the credentials in the environment, in the order in which
 // a key is chosen; those of clouds come last. A variable that is empty, or holds the
 // placeholder of an example, is no key.
 func (c *Config) FoundKeys() (found []FoundKey) {
-	var clouds []FoundKey
+	var clouds, moved []FoundKey
 	for _, p := range c.providers {
 		if p.Compatible {
 			continue // its variables are those of the default provider
@@ -31,11 +36,14 @@ func (c *Config) FoundKeys() (found []FoundKey) {
 		if model != "" {
 			model = p.ModelName(model)
 		}
+		at := c.variable(p.BaseVars...).Text
 		for _, name := range p.KeyVars {
 			switch {
 			case KeyIn(c.env, name) == "":
+			case p.Shared && at != "" && !p.Owns(at):
+				moved = append(moved, FoundKey{Variable: name, Provider: p, At: masked(at)})
 			case model != "":
-				found = append(found, FoundKey{name, p, model})
+				found = append(found, FoundKey{Variable: name, Provider: p, Model: model})
 			default:
 				clouds = append(clouds, FoundKey{Variable: name, Provider: p})
 			}
@@ -46,7 +54,7 @@ func (c *Config) FoundKeys() (found []FoundKey) {
 			}
 		}
 	}
-	return append(found, clouds...)
+	return slices.Concat(found, moved, clouds)
 }
 
 // FoundText says in one line which keys and credentials are in the environment; "" if there
@@ -54,9 +62,12 @@ func (c *Config) FoundKeys() (found []FoundKey) {
 func (c *Config) FoundText() string {
 	var keys, clouds []string
 	for _, f := range c.FoundKeys() {
-		if f.Model != "" {
+		switch {
+		case f.Model != "":
 			keys = append(keys, fmt.Sprintf("%s (%s)", f.Variable, f.Model))
-		} else {
+		case f.At != "":
+			keys = append(keys, fmt.Sprintf("%s (for %s)", f.Variable, f.At))
+		default:
 			clouds = append(clouds, fmt.Sprintf("%s (%s)", f.Variable, f.Provider.ModelName("NAME")))
 		}
 	}

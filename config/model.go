@@ -210,6 +210,7 @@ func (c *Config) Choose(list func(baseURL string, key Secret) ([]string, error))
 // Nameless returns the endpoint that the configuration names without a model, as a Model
 // without a name; ok is false if there is none.
 func (c *Config) Nameless() (m Model, ok bool) {
+	c = c.withModels()
 	s := c.endpoint("")
 	if s.model.Text != "" || s.base.Text == "" {
 		return Model{}, false

@@ -224,7 +224,11 @@ func (b *endpointBook) lookAt(ctx context.Context, cfg *config.Config, m config.
 		if ctx.Err() == nil {
 			_ = b.notTold(m, err) // a data directory that cannot be written is reported elsewhere
 		}
-		return false, "" // the request will say what is wrong
+		var there *doctor.ElsewhereError
+		if errors.As(err, &there) {
+			note = fmt.Sprintf("%s: %v (the address is from %s)", m.Address(), err, m.BaseAt)
+		}
+		return false, note // of anything else the request will say what is wrong
 	}
 	if n := len(t.Models); n > 1 && !slices.Contains(t.Models, m.Name) && !slices.Contains(t.Models, m.Name+":latest") {
 		note = fmt.Sprintf("%s does not list %s; it has %s", m.Address(), m.Name, strings.Join(t.Models[:min(12, n)], ", "))

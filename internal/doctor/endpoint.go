@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // A StatusError is the HTTP status of an answer that is no success.
@@ -28,6 +29,37 @@ func (e StatusError) Error() string {
 // a list of models.
 var errOtherList = errors.New("it answers, but not with a list of models")
 
+// An ElsewhereError says that there is no list of models at an address, and that there is one
+// at another address of the host: the path of the address is wrong.
+type ElsewhereError struct {
+	At  string // the other address
+	Err error
+}
+
+// Error implements error.
+func (e *ElsewhereError) Error() string { return fmt.Sprintf("%v, but %s lists models", e.Err, e.At) }
+
+// Unwrap returns the error at the address that was asked.
+func (e *ElsewhereError) Unwrap() error { return e.Err }
+
+// elsewhere returns err, with which an address was asked for its models, or an ElsewhereError if
+// they are where most servers have them.
+func elsewhere(ctx context.Context, u *url.URL, key string, err error) error {
+	var status StatusError
+	if !errors.Is(err, errOtherList) && !(errors.As(err, &status) && (status == 404 || status == 405)) {
+		return err
+	}
+	top := *u
+	top.Path, top.RawPath = "/v1", ""
+	for _, at := range []*url.URL{u.JoinPath("v1"), &top} {
+		var list struct{ Data []listedModel }
+		if at.Path != strings.TrimRight(u.Path, "/") && ask(ctx, at.JoinPath("models"), key, &list) == nil && len(list.Data) > 0 {
+			return &ElsewhereError{At: provider.WithoutPassword(at.String()), Err: err}
+		}
+	}
+	return err
+}
+
 // Models returns the names of the models at the OpenAI-compatible endpoint
 // baseURL. It sends the key if that is not "", and therefore follows no redirect.
 // No error contains the key or a password. It takes as long as ctx allows.
@@ -38,7 +70,7 @@ func Models(ctx context.Context, baseURL, key string) ([]string, error) {
 	}
 	var list struct{ Data []listedModel }
 	if err := ask(ctx, u.JoinPath("models"), key, &list); err != nil {
-		return nil, err
+		return nil, elsewhere(ctx, u, key, err)
 	}
 	names := []string{}
 	for _, m := range list.Data {
@@ -54,9 +86,12 @@ func answer(models []config.Model, names []string, err error, bad State) []Findi
 	m := models[0]
 	name := "endpoint " + m.Address()
 	var status StatusError
+	var there *ElsewhereError
 	switch {
 	case err == nil:
 		return listed(name, models, names)
+	case errors.As(err, &there):
+		return one(name, bad, err.Error(), fmt.Sprintf("set the address to %s (%s)", there.At, m.BaseAt))
 	case errors.As(err, &status) && (status == 401 || status == 403):
 		if m.Key == "" {
 			return one(name, bad, err.Error()+": it wants a key, and none is sent", strings.Join(append([]string{"set one: openmanus config show says what is set"}, m.Notes...), "; "))

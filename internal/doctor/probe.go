@@ -37,7 +37,7 @@ func Probe(ctx context.Context, baseURL, key, model string) (t Told, err error) 
 	var list struct{ Data []listedModel }
 	header, err := answerOf(ctx, u.JoinPath("models"), key, "", &list)
 	if err != nil {
-		return t, err
+		return t, elsewhere(ctx, u, key, err)
 	}
 	t.Models, t.Server = []string{}, header.Get("Server")
 	for _, m := range list.Data {

@@ -101,3 +101,46 @@ func TestProbeThatHangs(t *testing.T) {
 		t.Errorf("%+v, %v", told, err)
 	}
 }
+
+// Where an address has no list of models and another path of its host has one, the error says
+// so. A key that is refused, or a host without any, is another matter.
+func TestPathsThatAreWrong(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/models", "/team/v1/models":
+			fmt.Fprint(w, `{"data":[{"id":"x"}]}`)
+		case "/":
+			fmt.Fprint(w, "<html>hello</html>")
+		case "/locked/models":
+			w.WriteHeader(http.StatusUnauthorized)
+		case "/page/models":
+			fmt.Fprint(w, "<html>hello</html>")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer s.Close()
+	for path, want := range map[string]string{
+		"":          "HTTP 404 Not Found, but " + s.URL + "/v1 lists models",
+		"/":         "HTTP 404 Not Found, but " + s.URL + "/v1 lists models",
+		"/api":      "HTTP 404 Not Found, but " + s.URL + "/v1 lists models",
+		"/v1/v1":    "HTTP 404 Not Found, but " + s.URL + "/v1 lists models",
+		"/team":     "HTTP 404 Not Found, but " + s.URL + "/team/v1 lists models",
+		"/page":     "it answers, but not with a list of models, but " + s.URL + "/v1 lists models",
+		"/locked":   "HTTP 401 Unauthorized",
+		"/v1":       "",
+		"/team/v1/": "",
+	} {
+		_, err := Probe(t.Context(), s.URL+path, "", "x")
+		_, again := Models(t.Context(), s.URL+path, "")
+		for _, err := range []error{err, again} {
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("%q: %q, want %q", path, got, want)
+			}
+		}
+	}
+}

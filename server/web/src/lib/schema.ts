@@ -1373,6 +1373,17 @@ export interface components {
             /** @description Matches stand between U+E000 and U+E001. */
             snippet: string;
         };
+        FoundEndpoint: {
+            address: string;
+            /** @description Why it lists none. */
+            error?: string;
+            /** @description Where its key is set, not the key. */
+            key_from?: string;
+            /** @description Those that it lists. */
+            models: string[] | null;
+            /** @description What names the address. */
+            source: string;
+        };
         Hints: {
             delegates?: boolean;
             destructive?: boolean;
@@ -1399,6 +1410,18 @@ export interface components {
             source: string;
             /** @description Patterns of the tools that it is about; none: all. */
             tools?: string;
+        };
+        LearnedSetting: {
+            /** Format: date-time */
+            at: string;
+            /** @description What said it, such as its list of models. */
+            from: string;
+            /** @description A number, true or false, or the fields of a request that it refuses. */
+            value: string;
+            /** @enum {string} */
+            what: "window" | "output" | "vision" | "tools" | "reasoning" | "without";
+            /** @description By what it is known, such as the words of a refusal. */
+            why?: string;
         };
         Left: {
             name: string;
@@ -1512,6 +1535,8 @@ export interface components {
             key: "set" | "missing" | "not needed";
             /** @description Where the key is set, not the key. */
             key_from?: string;
+            /** @description What its endpoint has told of it, and is remembered. */
+            learned?: components["schemas"]["LearnedSetting"][] | null;
             model?: string;
             name: string;
             source: string;
@@ -1974,6 +1999,8 @@ export interface components {
             decisions: components["schemas"]["DecisionSetting"][] | null;
             /** @description The user's configuration file. */
             file: string;
+            /** @description An endpoint that the configuration or the environment names without a model. */
+            found?: components["schemas"]["FoundEndpoint"];
             /** @description The hooks of the configuration; workspaces may have others. */
             hooks: components["schemas"]["HookSetting"][] | null;
             models: components["schemas"]["ModelSetting"][] | null;
