@@ -83,11 +83,16 @@ func (c *Config) Facts(m Model) []Fact {
 	return slices.Concat(refusals, said)
 }
 
-// Told says in one line what the endpoint of m has told of it, with days; "" if nothing.
+// Told says in one line what the endpoint of m has told of it, with days, and why where it did
+// not say so itself; "" if nothing. A reason may be in the words of the endpoint.
 func (c *Config) Told(m Model) string {
 	var words []string
 	for _, f := range c.Facts(m) {
-		words = append(words, f.Key+" "+f.Value+" ("+f.source().Name+")")
+		why := ""
+		if f.Why != "" {
+			why = ": " + f.Why
+		}
+		words = append(words, f.Key+" "+f.Value+" ("+f.source().Name+why+")")
 	}
 	return strings.Join(words, "; ")
 }

@@ -61,6 +61,9 @@ func TestTheOrderOfWhatIsKnown(t *testing.T) {
 				}
 				return s
 			}
+			if told := cfg.Told(m); strings.Contains(name, "refusal") != strings.Contains(told, ": too long)") {
+				t.Errorf("why is told as %q", told)
+			}
 			if got := fmt.Sprintf("%d %s from %s and %s", m.Info.Window, tools, at("window"), at("tools")); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}

@@ -51,9 +51,13 @@ func elsewhere(ctx context.Context, u *url.URL, key string, err error) error {
 	}
 	top := *u
 	top.Path, top.RawPath = "/v1", ""
-	for _, at := range []*url.URL{u.JoinPath("v1"), &top} {
+	others := []*url.URL{&top}
+	if !strings.HasSuffix(u.Path, "/v1") {
+		others = []*url.URL{u.JoinPath("v1"), &top}
+	}
+	for _, at := range others {
 		var list struct{ Data []listedModel }
-		if at.Path != strings.TrimRight(u.Path, "/") && ask(ctx, at.JoinPath("models"), key, &list) == nil && len(list.Data) > 0 {
+		if at.Path != u.Path && ask(ctx, at.JoinPath("models"), key, &list) == nil && len(list.Data) > 0 {
 			return &ElsewhereError{At: provider.WithoutPassword(at.String()), Err: err}
 		}
 	}
