@@ -9,9 +9,9 @@ import (
 	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
-// What counts of a model is a refusal of this week, then the configuration, then what the
-// endpoint says, then the catalogue: of windows the smaller one of a refusal and of the
-// configuration. Each value has its source, with its day where it was learnt.
+// A refusal of this week counts first, then the configuration, then what the endpoint says,
+// then the catalogue; the smaller window of a refusal and of the configuration counts. Each
+// value has its source, with its day where it was learnt.
 func TestTheOrderOfWhatIsKnown(t *testing.T) {
 	now, home := time.Now(), t.TempDir()
 	day := now.Format(time.DateOnly)

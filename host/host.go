@@ -250,7 +250,7 @@ func (h *Host) Choose(ctx context.Context) (string, config.Model, error) {
 	for _, n := range m.Notes {
 		h.warnf("%s", n)
 	}
-	h.forget(m)
+	forget(h, m)
 	name := cmp.Or(m.Profile, m.String())
 	h.mu.Lock()
 	defer h.mu.Unlock()

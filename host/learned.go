@@ -274,9 +274,9 @@ func ForgetModel(cfg *config.Config, name string) (config.Model, error) {
 	return m, (&endpointBook{dir: cfg.DataDir}).change(m, func(p *page) { *p = page{Forgotten: time.Now()} })
 }
 
-// forget drops what this process has found out about m itself, if a person had it dropped
+// forget drops what the process of h has found out about m itself, if a person had it dropped
 // since it was asked last, here or in another process.
-func (h *Host) forget(m config.Model) {
+func forget(h *Host, m config.Model) {
 	at := h.book.read()[bookKey(m)].Forgotten
 	was, known := h.forgotten.Swap(bookKey(m), at)
 	if at.IsZero() || known && at.Equal(was.(time.Time)) {

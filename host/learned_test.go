@@ -241,7 +241,7 @@ func TestForgettingWhileARunGoesOn(t *testing.T) {
 	}
 	find := func() {
 		h.toolless.Store(learner(m), new(atomic.Int32))
-		h.refusals(m).Add("temperature")
+		refusalsOf(h, m).Add("temperature")
 		h.book.found(m, config.Fact{Key: "tools", Value: "false", From: "a refusal", Why: "m does not support tools"})
 	}
 	if find(); !choose() || !choose() {

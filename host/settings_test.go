@@ -96,8 +96,8 @@ func TestSetUp(t *testing.T) {
 }
 
 // TestAnEndpointWithoutAModel: a key and an address in the environment, without a model, lead
-// to a list of what is there. What is chosen works with that key, and is shown with what its
-// endpoint has told of it and refused.
+// to a list of what is there. The one that is chosen works with that key, and is shown with
+// what its endpoint has told of it and refused.
 func TestAnEndpointWithoutAModel(t *testing.T) {
 	const key = "sk-very-secret-0123456789"
 	there := `{"object":"list","data":[{"id":"first","max_model_len":4096},{"id":"second","max_model_len":16384}]}`

@@ -18,7 +18,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/cli"
 )
 
-// What a flag is given to see that it counts: a value that is not the default. A flag of a command that does tasks
+// Each flag is given a value that is not the default, to see that it counts. A flag of a command that does tasks
 // which is not here fails the test: say with which value its command does something else than without it.
 var flagValues = map[string]string{
 	"agent": "swe", "model": "scripted:DIR/other", "base-url": "http://127.0.0.1:9/v1", "workspace": "DIR/elsewhere", "mcp-config": "DIR/none.json",
@@ -130,7 +130,7 @@ var (
 )
 
 // sameAgain returns what a command did without what differs between two runs of it: times, names of sessions, directories.
-// Of the journal it has what a person said and how the session is configured.
+// It has of the journal what a person said and how the session is configured.
 func sameAgain(dir, base string, code int, out, problem, log string) string {
 	var kept []string
 	for line := range strings.Lines(log) {

@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // A StatusError is the HTTP status of an answer that is no success.
@@ -58,7 +57,7 @@ func elsewhere(ctx context.Context, u *url.URL, key string, err error) error {
 	for _, at := range others {
 		var list struct{ Data []listedModel }
 		if at.Path != u.Path && ask(ctx, at.JoinPath("models"), key, &list) == nil && len(list.Data) > 0 {
-			return &ElsewhereError{At: provider.WithoutPassword(at.String()), Err: err}
+			return &ElsewhereError{At: at.Redacted(), Err: err}
 		}
 	}
 	return err

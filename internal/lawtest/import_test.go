@@ -325,7 +325,6 @@ var adapters = []floor{
 		module + "/internal/ids":                     "ids of calls are those of sessions",
 		"github.com/modelcontextprotocol/go-sdk/...": "the official SDK: the protocol and its transports",
 		"golang.org/x/oauth2":                        "tokens, as the SDK has them",
-		"golang.org/x/sys/...":                       platform + ": a lock of the file of approvals",
 	}},
 	{pkg: "gate", may: map[string]string{
 		module + "/internal/meant":         "which file a path in a call means",
