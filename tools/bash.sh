@@ -15,34 +15,29 @@ exec 60>&1 61>&2 63<&0 2>/dev/null
 shell=$$
 
 # The first input of the shell. A record is: the name of the call, the exit
-# status and the flags of the shell; NUL; the working directory; NUL; the exported
-# variables; NUL. SIGURG, which does nothing by default, makes the shell interrupt
-# itself and so give up the command that it runs, once the program that it waits
-# for has ended. Commands run with OPENMANUS_CALL in their environment.
+# status, the flags of the shell and what is to be said; NUL; the working
+# directory; NUL; the exported variables; NUL; the traps that watch commands;
+# NUL. SIGURG, which does nothing by default, makes the shell interrupt itself
+# and so give up the command that it runs, once the program that it waits for
+# has ended. Commands run with OPENMANUS_CALL in their environment.
+#
+# The shell's own output goes nowhere, and each command's to fd 60 (see
+# bash_end.sh): so what a command does to the output with exec ends with it.
 IFS= read -r -d '' setup <<'END'
 unset HISTFILE MAILCHECK PROMPT_COMMAND TMOUT
 set +o history
 set +H
 PS0= PS1= PS2=
-__openmanus_last=
-__openmanus_record() { builtin printf '%s %s %s\0' "$1" "$2" "$3"; builtin pwd; builtin printf '\0'; builtin export -p; builtin printf '\0'; } >&61
-__openmanus_end() {
-builtin local code=$1 call=$2$3 flags=$-
-builtin set +exv
-builtin unset OPENMANUS_CALL
-if [[ $call != "$__openmanus_last" ]]; then __openmanus_last=$call; __openmanus_record "$call" "$code" "$flags"; builtin printf '%s%s' "$2" "$3" >&60; fi
-PS0= PS1= PS2=
-builtin unset PROMPT_COMMAND TMOUT
-builtin return "$code"
-}
-trap '{ __openmanus_record exit $? -; } 2>/dev/null' EXIT
+readonly __om_look=LOOK __om_finish=FINISH
+trap '{ builtin printf "exit %s - -\0" "$?"; builtin pwd; builtin printf "\0"; builtin export -p; builtin printf "\0\0"; } 2>/dev/null >&61' EXIT
 trap 'if [[ ${OPENMANUS_CALL+set} ]]; then builtin trap - INT; builtin kill -INT $$; fi' URG
-exec 2>&1
+exec >/dev/null 2>&1
 END
 
 # relay carries the lines that begin with '>' (a call) or '+' (something else)
-# to the shell. '!TAG' stops the call with that OPENMANUS_CALL. The end of the
-# input means that the tool is gone: the relay kills everything.
+# to the shell. '!TAG' stops the call with that OPENMANUS_CALL. '?' asks whether the
+# shell has come back from a call. The end of the input means that the tool is gone:
+# the relay kills everything.
 relay() {
 	local LC_ALL=C line
 	trap '' HUP INT QUIT TERM
@@ -54,6 +49,7 @@ relay() {
 		'>'*) remember; printf '%s\n' "${line#?}" ;;
 		'+'*) printf '%s\n' "${line#?}" ;;
 		'!'*) kill -URG "$shell"; end "OPENMANUS_CALL=${line#?}" ;;
+		'?') unheard ;;
 		esac
 	done
 	keep=
@@ -61,11 +57,26 @@ relay() {
 	kill -KILL "$shell"
 }
 
+# unheard kills a shell that waits for its next line, at five looks in a row, although the
+# call has not ended for the tool: what a command defined keeps the shell from saying so.
+# While a command runs the shell's input is another one than that which the relay writes.
+unheard() {
+	local line=
+	IFS= read -r line <"/proc/$shell/stat"
+	case ${line##*) } in S*) ;; *) idle=0; return ;; esac
+	if ! [ "/proc/$shell/fd/0" -ef /proc/self/fd/1 ]; then
+		idle=0
+	elif idle=$((idle + 1)); [ "$idle" -ge 5 ]; then
+		printf 'unheard 0 - -\0\0\0\0' >&61
+		kill -KILL "$shell"
+	fi
+}
+
 # remember notes the children of the shell and the time. Processes from before a
 # call are background jobs and do not belong to the call.
 remember() {
 	local children=/proc/$shell/task/$shell/children pid rest
-	keep=
+	keep= idle=0
 	if [ -r "$children" ]; then
 		IFS= read -r keep <"$children"
 		read -r began rest </proc/uptime

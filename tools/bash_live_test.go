@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -398,7 +400,7 @@ func TestBashCancelledWhileItWaitsForItsTurn(t *testing.T) {
 func TestBashScriptEndsEverythingWhenItsDriverIsGone(t *testing.T) {
 	ws := newProcWorkspace(t)
 	l := newLife(t, ws, "alive")
-	cmd := exec.Command("bash", "--noprofile", "--norc", "-c", bashScript)
+	cmd := exec.Command("bash", "--noprofile", "--norc", "-c", bashText().script)
 	cmd.Dir = ws.Dir()
 	cmd.Env = append(os.Environ(), "OPENMANUS_RUN="+t.Name()) // as workspace.Dir does
 	in, err := cmd.StdinPipe()
@@ -412,7 +414,7 @@ func TestBashScriptEndsEverythingWhenItsDriverIsGone(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	call := newBashCall("exec 9>alive; sleep 1000 & (setsid sleep 1000 &); echo ready; sleep 1000", "").text
+	call := newBashCall("exec 9>alive; sleep 1000 & (setsid sleep 1000 &); echo ready; sleep 1000", bashState{}).text
 	if _, err := io.WriteString(in, call); err != nil {
 		t.Fatal(err)
 	}
@@ -424,6 +426,54 @@ func TestBashScriptEndsEverythingWhenItsDriverIsGone(t *testing.T) {
 		t.Error("the shell ended by itself")
 	}
 	l.over()
+}
+
+// What a session has sourced does not stand between a command and its result.
+func TestBashAfterStartUpFiles(t *testing.T) {
+	a, err := txtar.ParseFile("testdata/shell/startup.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range a.Files {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			ws := newProcWorkspace(t)
+			tool := newBash(t, ws)
+			first, _, _ := strings.Cut(string(f.Data), "\n")
+			var all, text string
+			play := func(command string) {
+				t.Helper()
+				res, err := runProc(t, tool, map[string]any{"command": command}, nil)
+				if err != nil {
+					t.Fatalf("%s: %v", command, err)
+				}
+				text = res.Parts.Text()
+				all += text + "\n"
+			}
+			check := func(command string, want ...string) {
+				t.Helper()
+				play(command)
+				switch {
+				case first == "# ends" && strings.Contains(all, "; the next command gets a new one in "):
+				case first == "# says":
+					for _, line := range want {
+						if !strings.Contains("\n"+text, "\n"+line) {
+							t.Errorf("%s: no line %q in %s", command, line, text)
+						}
+					}
+				case text != strings.Join(want, "\n"):
+					t.Errorf("%s: %s, want %q", command, text, want)
+				}
+			}
+			play(string(f.Data))
+			check("echo out; echo err >&2; /bin/sh -c 'exit 3'", "out", "err", "[exit code 3]")
+			check("cd /; echo $PWD; /bin/sh -c 'exit 0'", "/", "[exit code 0]")
+			check("/bin/cat; echo $PWD; /bin/sh -c 'exit 4'", "/", "[exit code 4]")
+			if strings.Contains(all, "__om") {
+				t.Errorf("what the tool does can be seen: %s", all)
+			}
+		})
+	}
 }
 
 func BenchmarkBash(b *testing.B) {

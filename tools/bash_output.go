@@ -21,9 +21,10 @@ type procOutput struct {
 	live  io.Writer // where the output is shown as it comes; may be nil
 	limit int       // how many bytes are kept; 0 means procLimit
 
-	head, tail []byte // the first half of the limit, and at least the last half of it
-	total      int64  // bytes written
-	cut        []byte // an incomplete character at the end, not shown yet
+	over       overwriter // what is written over is not kept
+	head, tail []byte     // the first half of the limit, and at least the last half of it
+	total      int64      // bytes that were to be kept
+	cut        []byte     // an incomplete character at the end, not shown yet
 }
 
 // Write implements [io.Writer]. It keeps the beginning and the end of the output, each up
@@ -33,6 +34,12 @@ func (o *procOutput) Write(p []byte) (int, error) {
 	if o.live != nil {
 		o.show(p)
 	}
+	o.keep(o.over.write(p))
+	return len(p), nil
+}
+
+// keep keeps the beginning and the end of what it is given, call by call.
+func (o *procOutput) keep(p []byte) {
 	o.total += int64(len(p))
 	half := o.half()
 	n := min(len(p), half-len(o.head))
@@ -45,7 +52,6 @@ func (o *procOutput) Write(p []byte) (int, error) {
 		}
 		o.tail = append(o.tail, rest...)
 	}
-	return len(p), nil
 }
 
 // half returns how many bytes are kept at each end.
@@ -77,6 +83,7 @@ func (o *procOutput) finish() {
 // text returns the output as valid UTF-8 without NUL. Lines at the end say what
 // differs from the output as it was.
 func (o *procOutput) text() string {
+	o.keep(o.over.rest())
 	tail := o.tail
 	if half := o.half(); len(tail) > half {
 		tail = tail[len(tail)-half:]
@@ -93,6 +100,10 @@ func (o *procOutput) text() string {
 	}
 	if strange > 0 {
 		head = fmt.Sprintf("%s[%d bytes are not text and shown as \uFFFD]\n", newlineAfter(head), strange)
+	}
+	if o.over.written > 0 {
+		head = fmt.Sprintf("%s[%d bytes were written over, as progress bars are, and are left out: | tr '\\r' '\\n' shows them]\n",
+			newlineAfter(head), o.over.written)
 	}
 	return head
 }
@@ -134,22 +145,22 @@ func newlineAfter(s string) string {
 // A procSplitter divides the output of a process at the mark that the process
 // writes at the end of a call. Output before the mark goes to sink, later
 // output to rest, as does output while there is no call. It is not safe for
-// concurrent use.
+// concurrent use. Its writers must not fail.
 type procSplitter struct {
-	sink, rest *procOutput
+	sink, rest io.Writer
 	mark       []byte
 	held       []byte // may be the beginning of the mark
 }
 
 // begin starts a call.
-func (s *procSplitter) begin(mark string, sink *procOutput) {
+func (s *procSplitter) begin(mark string, sink io.Writer) {
 	s.mark, s.sink, s.held = []byte(mark), sink, nil
 }
 
 // end ends the call, whether its mark has come or not.
 func (s *procSplitter) end() {
 	if s.mark != nil {
-		s.sink.Write(s.held)
+		_, _ = s.sink.Write(s.held)
 	}
 	s.mark, s.sink, s.held = nil, nil, nil
 }
@@ -158,7 +169,7 @@ func (s *procSplitter) end() {
 // output. Bytes that may begin the mark are held back.
 func (s *procSplitter) write(p []byte) bool {
 	if s.mark == nil {
-		s.rest.Write(p)
+		_, _ = s.rest.Write(p)
 		return false
 	}
 	if len(s.held) > 0 {
@@ -166,13 +177,13 @@ func (s *procSplitter) write(p []byte) bool {
 		s.held = nil
 	}
 	if before, after, ok := bytes.Cut(p, s.mark); ok {
-		s.sink.Write(before)
+		_, _ = s.sink.Write(before)
 		s.mark, s.sink = nil, nil
-		s.rest.Write(after)
+		_, _ = s.rest.Write(after)
 		return true
 	}
 	n := len(p) - overlap(p, s.mark)
-	s.sink.Write(p[:n])
+	_, _ = s.sink.Write(p[:n])
 	s.held = bytes.Clone(p[n:])
 	return false
 }

@@ -14,6 +14,9 @@ import (
 // procRetell is the interval at which the request to stop a call is repeated.
 const procRetell = 300 * time.Millisecond
 
+// procAsk is the interval at which a process is asked whether its call is over.
+const procAsk = time.Second
+
 // procBetween is how many bytes are kept of the output between two calls.
 const procBetween = 64 << 10
 
@@ -58,6 +61,7 @@ type procCall struct {
 	text string // the input that makes the process carry out the call
 	mark string // what the process prints at its end
 	stop string // the input that kills the call and everything that it started
+	ask  string // the input that ends a process which cannot say that the call is over; "" if there is none
 
 	// fence returns the text and the mark of a call that does nothing.
 	fence func() (text, mark string)
@@ -67,6 +71,7 @@ type procCall struct {
 type procEnd struct {
 	gaveUp  bool   // the context ended, and the call was stopped
 	died    bool   // the process ended
+	mute    bool   // because it could not say that the call was over
 	err     error  // of the process, if it died
 	between string // the output since the last call
 }
@@ -196,10 +201,7 @@ func (sh *procShell) run(ctx context.Context, call procCall, out *procOutput) pr
 	sh.mu.Unlock()
 	done := sh.expect(call.mark, out)
 	sh.lines <- call.text
-	select {
-	case <-done:
-	case <-sh.ended:
-	case <-ctx.Done():
+	if !sh.await(ctx, done, call.ask) {
 		end.gaveUp = true
 		sh.giveUp(done, call, out)
 	}
@@ -214,6 +216,27 @@ func (sh *procShell) run(ctx context.Context, call procCall, out *procOutput) pr
 	default:
 	}
 	return end
+}
+
+// await returns true when done is closed or the process has ended, and false when ctx has
+// ended before. Every procAsk it sends what asks the process whether the call is over.
+func (sh *procShell) await(ctx context.Context, done <-chan struct{}, ask string) bool {
+	tick := time.NewTicker(procAsk)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return true
+		case <-sh.ended:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+			if ask != "" {
+				sh.send(ask)
+			}
+		}
+	}
 }
 
 // giveUp stops a call, and returns when everything that the call started is

@@ -30,7 +30,7 @@ type bashSession struct {
 func (s *bashSession) start() (*procShell, error) {
 	s.records = new(bashRecords)
 	sh, err := startProc(s.ws,
-		[]string{"bash", "--noprofile", "--norc", "-c", bashScript},
+		[]string{"bash", "--noprofile", "--norc", "-c", bashText().script},
 		[]string{"TERM=dumb", "BASH_ENV=", "ENV="},
 		s.records, s.patience)
 	if err == nil && s.state.env != "" {
@@ -68,7 +68,7 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 	}
 	command := in.Command
 	if fresh {
-		s.state.flags = "" // options are lost with a shell
+		s.state.flags, s.state.traps = "", "" // they are lost with a shell
 		if s.state.cwd != "" {
 			// bash prints an error if it is gone
 			command = "builtin cd -- " + bashQuote(s.state.cwd) + "\n" + command
@@ -84,9 +84,9 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 	note += more
 	out := &procOutput{live: call.Live}
 	shell.locked(func() { s.records.state = nil })
-	end := shell.run(limited, newBashCall(command, s.state.flags), out)
+	end := shell.run(limited, newBashCall(command, s.state), out)
 	var told *bashState
-	shell.locked(func() { told = s.records.state })
+	shell.locked(func() { told, end.mute = s.records.state, s.records.mute })
 	if told != nil {
 		s.state = *told
 	}
@@ -118,6 +118,22 @@ func advised(ws workspace.Runner, text, output string, code int) string {
 	return text
 }
 
+// undone returns lines that say what a command did to the shell and does not last.
+func undone(told *bashState) (text string) {
+	if told == nil {
+		return ""
+	}
+	if strings.Contains(told.undid, "exec") {
+		text = "\n[exec sent the output of the shell elsewhere; that ended with this command]"
+	}
+	for _, name := range strings.Split(told.undid, ",") {
+		if name == "builtin" || name == "." {
+			text += fmt.Sprintf("\n[the function %s was removed: the shell itself needs that word]", name)
+		}
+	}
+	return text
+}
+
 // report returns the result of a command: the text for the model, and an error
 // if the command was killed or could not run. told is the state that the shell
 // reported, if it did; report completes d.
@@ -131,7 +147,11 @@ func report(
 	}
 	var lost string
 	if end.died {
-		lost = fmt.Sprintf("the shell has ended; the next command gets a new one in %s with the same "+
+		why := "the shell has ended"
+		if end.mute {
+			why = "something that the command changed kept the shell from going on, so it was ended"
+		}
+		lost = why + fmt.Sprintf("; the next command gets a new one in %s with the same "+
 			"exported "+
 			"variables, but other variables, functions, aliases, options and background jobs are gone", d.Cwd)
 	}
@@ -151,7 +171,7 @@ func report(
 	if err != nil {
 		return strings.TrimRight(text, "\n"), errNoBash(err)
 	}
-	text = fmt.Sprintf("%s[exit code %d]", newlineAfter(text), code)
+	text = fmt.Sprintf("%s[exit code %d]", newlineAfter(text), code) + undone(told)
 	if lost != "" {
 		text += "\n[" + lost + "]"
 	}

@@ -66,7 +66,7 @@ func FuzzProcOutput(f *testing.F) {
 		if live.String() != string(data) {
 			t.Errorf("%q was shown as %q", data, live.Bytes())
 		}
-		if len(data) <= int(limit) && text != string(data) {
+		if len(data) <= int(limit) && !bytes.ContainsRune(data, '\r') && text != string(data) {
 			t.Errorf("%q became %q", data, text)
 		}
 	})
@@ -80,7 +80,7 @@ func FuzzProcSplitter(f *testing.F) {
 		if mark == "" || strings.Contains((before + mark)[:len(before+mark)-1], mark) {
 			return // the mark is not where it is meant to be
 		}
-		var sink, rest procOutput
+		var sink, rest bytes.Buffer
 		s := procSplitter{rest: &rest}
 		s.begin(mark, &sink)
 		found := 0
@@ -92,35 +92,35 @@ func FuzzProcSplitter(f *testing.F) {
 			stream = stream[n:]
 		}
 		s.end()
-		if found != 1 || string(sink.head) != before || string(rest.head) != after {
-			t.Errorf("found %d times, between %q and %q", found, sink.head, rest.head)
+		if found != 1 || sink.String() != before || rest.String() != after {
+			t.Errorf("found %d times, between %q and %q", found, sink.String(), rest.String())
 		}
 	})
 }
 
 func TestProcSplitterWithoutItsMark(t *testing.T) {
-	var sink, rest procOutput
+	var sink, rest bytes.Buffer
 	s := procSplitter{rest: &rest}
 	s.write([]byte("early "))
 	s.begin("MARK", &sink)
 	s.write([]byte("all of it MAR"))
 	s.end()
 	s.write([]byte("late MARK"))
-	if string(sink.head) != "all of it MAR" || string(rest.head) != "early late MARK" {
-		t.Errorf("got %q and %q", sink.head, rest.head)
+	if sink.String() != "all of it MAR" || rest.String() != "early late MARK" {
+		t.Errorf("got %q and %q", sink.String(), rest.String())
 	}
 }
 
 func TestBashRecords(t *testing.T) {
-	record := "abc 3 ehu\x00/some\nwhere\n\x00" + `declare -x A="1
+	record := "abc 3 ehu -,exec\x00/some\nwhere\n\x00" + `declare -x A="1
 2"
 declare -x OPENMANUS_RUN="x"
 declare -x OLDPWD
 declare -x PWD="/"
 declare -x SHLVL="3"
 declare -rx PWDS="y"
-` + "\x00"
-	want := bashState{3, "ehu", "/some\nwhere", "declare -x A=\"1\n2\"\ndeclare -x OLDPWD\ndeclare -rx PWDS=\"y\"\n"}
+` + "\x00trap -- 'x' ERR\n\x00"
+	want := bashState{3, "ehu", "exec", "/some\nwhere", "declare -x A=\"1\n2\"\ndeclare -x OLDPWD\ndeclare -rx PWDS=\"y\"\n", "trap -- 'x' ERR\n"}
 	for _, chunk := range []int{1, 7, len(record)} {
 		var r bashRecords
 		for i := 0; i < len(record); i += chunk {
@@ -143,8 +143,8 @@ declare -rx PWDS="y"
 }
 
 func FuzzBashRecords(f *testing.F) {
-	f.Add([]byte("abc 3 ehu\x00/\n\x00declare -x A=\"1\"\n\x00"))
-	f.Add([]byte("\x00\x00\x00\x00\x00\x00a 1 -\x00\x00\x00"))
+	f.Add([]byte("abc 3 ehu -\x00/\n\x00declare -x A=\"1\"\n\x00\x00"))
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00a 1 - -\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var whole, bytewise bashRecords
 		found := false
