@@ -246,6 +246,7 @@ type (
 		Parts   llm.Parts `json:"parts"`
 		IsError bool      `json:"is_error,omitempty"`
 		Failed  bool      `json:"failed,omitempty"` // it ran something that failed, such as a command
+		Waited  bool      `json:"waited,omitempty"` // it waited for something, such as with sleep
 		// the call did not end: Parts are what it had printed until it was interrupted
 		Partial bool            `json:"partial,omitempty"`
 		Detail  json.RawMessage `json:"detail,omitempty"` // for people and flows; the model does not read it

@@ -132,6 +132,7 @@ type trace struct {
 	failed  uint64 // 1 if all calls failed, whatever the error
 	bad     uint64 // the tools and the kinds of what they report, if all failed or ran what failed
 	empty   uint64 // 1 for an empty reply
+	waited  bool   // a call waited: the reply may be the same again without being stuck
 }
 
 // maxPeriod is the length of the longest cycle that is detected: A-B-C-A-B-C.
@@ -175,11 +176,12 @@ func (s *State) settle() {
 	}
 	s.settled = true
 	var results, errs, kinds []string
-	failed, bad := true, true
+	failed, bad, waited := true, true, false
 	for _, c := range s.Calls {
 		text := c.Done.Parts.Text()
 		results = append(results, c.Name, c.Input, text)
 		errs = append(errs, c.Name, text)
+		waited = waited || c.Done.Waited
 		failed, bad = failed && c.Done.IsError, bad && (c.Done.IsError || c.Done.Failed)
 		if bad {
 			kinds = append(kinds, c.Name+" "+errorKind(text, c.Input))
@@ -188,7 +190,7 @@ func (s *State) settle() {
 	slices.Sort(kinds)
 	kinds = slices.Compact(kinds) // the same twice at once is of the same kind
 	t := &s.past[len(s.past)-1]
-	t.results = hash(results...)
+	t.results, t.waited = hash(results...), waited
 	if failed {
 		t.errs, t.kinds, t.failed = hash(errs...), hash(kinds...), 1
 	}
@@ -231,8 +233,9 @@ func hash(words ...string) uint64 {
 }
 
 // repeats returns how often the last replies repeat: hard counts repetitions with
-// the same results, soft those of the words alone.
-func (s *State) repeats() (hard, soft int) {
+// the same results, soft those of the words alone. A reply that waited repeats none, unless
+// waits says so.
+func (s *State) repeats(waits bool) (hard, soft int) {
 	for period := 1; period <= maxPeriod; period++ {
 		for i, of := range []func(trace) uint64{
 			func(t trace) uint64 { return t.results }, func(t trace) uint64 { return t.errs },
@@ -240,7 +243,7 @@ func (s *State) repeats() (hard, soft int) {
 			func(t trace) uint64 { return t.calls }, func(t trace) uint64 { return t.text },
 			func(t trace) uint64 { return t.failed }, func(t trace) uint64 { return t.bad },
 		} {
-			if r := cycles(s.past, period, of); i < 4 {
+			if r := cycles(s.past, period, waits, of); i < 4 {
 				hard = max(hard, r)
 			} else {
 				soft = max(soft, r)
@@ -252,13 +255,13 @@ func (s *State) repeats() (hard, soft int) {
 
 // cycles returns how often the last period traces occur at the end of past, one
 // after the other.
-func cycles(past []trace, period int, of func(trace) uint64) int {
+func cycles(past []trace, period int, waits bool, of func(trace) uint64) int {
 	if len(past) == 0 {
 		return 0
 	}
 	run := 0
 	for k := len(past) - 1; k >= period; k-- {
-		if v := of(past[k]); v == 0 || v != of(past[k-period]) {
+		if v := of(past[k]); v == 0 || v != of(past[k-period]) || past[k].waited && !waits {
 			break
 		}
 		run++
@@ -270,7 +273,7 @@ func cycles(past []trace, period int, of func(trace) uint64) int {
 // people, or "".
 func (s *State) Spent() (Reason, string) {
 	l := s.Limits
-	hard, soft := s.repeats()
+	hard, soft := s.repeats(false)
 	switch {
 	case over(s.Steps, l.Steps):
 		return NoSteps, s.stepsUsed()
@@ -343,10 +346,12 @@ func over[T ~int | ~int64](used, limit T) bool { return limit > 0 && used >= lim
 // reply was empty, that repeats itself, or that has one step left.
 func (s *State) Nudge() string {
 	l := s.Limits
-	hard, soft := s.repeats()
+	hard, soft := s.repeats(true)
 	switch n := len(s.past); {
 	case n > 0 && s.past[n-1].empty != 0:
 		return "Your last reply was empty. Use a tool, or answer the person in words."
+	case l.Stuck > 0 && max(hard, soft) >= max(2, l.Stuck) && s.past[n-1].waited:
+		return "You have waited several times, and the answer was the same. Wait longer in one call, for instance with sleep 300 and a timeout above that, or with the shell's wait; if what you wait for does not run any more, say so and go on."
 	case l.Stuck > 0 && max(hard, soft) >= max(2, l.Stuck):
 		return "You have done the same several times, with no progress. Consider what you have learned, and try another way; if there is none, say so and end."
 	case l.Steps > 1 && s.Steps == l.Steps-1:

@@ -384,6 +384,7 @@ type Result struct {
 	Detail any       // for people and flows; encoded as JSON
 	Source string    // where content from outside came from, such as a URL
 	Failed bool      // what the call ran has failed, such as a command with another exit code than 0
+	Waited bool      // the call itself waited for something: the same result again is no repetition without progress
 
 	// Picture is a small picture, JPEG or PNG, of what the tool works on as it is
 	// after the call, for people; the model sees the blobs in Parts.

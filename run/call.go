@@ -297,7 +297,7 @@ func runTool(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res op
 func (w *Worker) result(
 	ctx context.Context, s *openmanus.State, id string, res openmanus.Result, detail any, err error,
 ) (openmanus.Body, error) {
-	d := openmanus.CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Failed: res.Failed, Source: res.Source, Sources: res.Sources}
+	d := openmanus.CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Failed: res.Failed, Waited: res.Waited, Source: res.Source, Sources: res.Sources}
 	if detail != nil {
 		d.Detail = encodeDetail(detail)
 	}

@@ -221,7 +221,7 @@ func (b *Bash) apart(ctx context.Context, in bashInput, r openmanus.Reach, call 
 	if err == nil {
 		text += reached(r, b.ws)
 	}
-	res := openmanus.Result{Detail: d}
+	res := openmanus.Result{Detail: d, Waited: waits(d)}
 	if text != "" {
 		res.Parts = llm.Parts{llm.Text{Text: text}}
 	}

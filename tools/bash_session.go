@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -102,12 +103,18 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 		note = "[the shell had ended since the last command; this is a new one]\n" + more
 	}
 	text = note + text
-	res := openmanus.Result{Detail: d, Failed: d.ExitCode != 0, Sources: localSources(call.Scope)}
+	res := openmanus.Result{Detail: d, Failed: d.ExitCode != 0, Waited: waits(d), Sources: localSources(call.Scope)}
 	if text != "" {
 		res.Parts = llm.Parts{llm.Text{Text: text}}
 	}
 	return res, err
 }
+
+// waiting are the commands that wait.
+var waiting = regexp.MustCompile(`(^|[^-\w./])(sleep|wait|inotifywait|tail +(-\w+ +)*(-f|-F|--pid|--follow))\b`)
+
+// waits reports whether a command waited: it has a word for that, and it took its time.
+func waits(d BashDetail) bool { return d.Seconds >= 1 && waiting.MatchString(d.Command) }
 
 // advised adds to the text of a result what the workspace says about the reason why
 // the command failed.

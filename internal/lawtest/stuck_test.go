@@ -174,6 +174,35 @@ func TestARunThatIsStuckIsNudgedThenStopped(t *testing.T) {
 	}
 }
 
+// A call that waits may be made again and again: the model is told to wait longer, and the
+// session goes on until a limit.
+func TestWaitingIsNotStuck(t *testing.T) {
+	for _, waited := range []bool{true, false} {
+		m := &actor{play: func(_ context.Context, n int, _ *llm.Request) take {
+			if n > 30 {
+				return take{Message: llmtest.Say("It is done.")}
+			}
+			return take{Message: llmtest.Use("1", "do", `{"command":"sleep 5; test -f done || echo running"}`)}
+		}}
+		do := tool("do", openmanus.Hints{ReadOnly: true}, func(context.Context, openmanus.Call) (openmanus.Result, error) {
+			res := openmanus.TextResult("running")
+			res.Waited = waited
+			return res, nil
+		})
+		l, _ := begin(t, &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{do}}, "go")
+		s := wake(t, l)
+		if !waited {
+			ended(t, s, openmanus.Halted, openmanus.Stuck)
+			continue
+		}
+		ended(t, s, openmanus.Finished, "")
+		asks := m.asked()
+		if last := asks[len(asks)-2].Messages; !strings.Contains(last[len(last)-1].Text(), "Wait longer in one call") {
+			t.Errorf("the model is not told how to wait: %q", last[len(last)-1].Text())
+		}
+	}
+}
+
 func TestTheNudgeGoesWhenThereIsProgress(t *testing.T) {
 	for _, r := range ruts {
 		t.Run(r.name, func(t *testing.T) {

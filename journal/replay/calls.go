@@ -172,7 +172,7 @@ func (p *player) resultsOf(ctx context.Context, b openmanus.CallDone) ([]*return
 			text = strings.TrimPrefix(text, "(with changed arguments: "+input+")\n")
 		}
 	}
-	r := returned{Result: openmanus.Result{Source: b.Source, Failed: b.Failed}}
+	r := returned{Result: openmanus.Result{Source: b.Source, Failed: b.Failed, Waited: b.Waited}}
 	if len(b.Detail) > 0 {
 		r.Detail = b.Detail
 	}
