@@ -482,7 +482,7 @@ func TestBashSaysThatItWaited(t *testing.T) {
 	for command, want := range map[string]bool{
 		"sleep 1.1; test -f done || echo running":                                    true,
 		"for i in 1 2 3; do sleep 0.4; done; (exit 3)":                               true,
-		"sh -c 'read x < <(sleep 1.1)' ; wait":                                       true,
+		"bash -c 'read x < <(sleep 1.1)'; wait":                                      true,
 		"sleep 1000 & echo begun":                                                    false,
 		"end=$((SECONDS+2)); while [ $SECONDS -lt $end ]; do :; done; echo my-sleep": false,
 		"echo sleep": false,
