@@ -21,13 +21,12 @@ func (s *State) MakeRoom() (t Task, full bool) {
 	}
 	compact := Task{Do: Compact, Turn: s.Turn, Re: s.Seq}
 	cut := s.CutFor(room, false)
-	helps := len(s.largeResults()) > 0 || cut.Gain > 0
 	switch over := size > room; {
 	case len(s.oldResults(room)) > 0:
 		return Task{Do: Elide}, true
 	case cut.Gain >= s.worthwhile(room):
 		return compact, true
-	case !over, !helps && size < s.told: // the provider knows better what fits
+	case !over, len(s.largeResults()) == 0 && size < s.told: // the provider knows better what fits than our count does
 		return Task{}, false
 	case len(s.largeResults()) > 0:
 		return Task{Do: Elide}, true
