@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -149,7 +150,9 @@ func (s *State) callDone(seq int64, e CallDone) {
 	if e.Picture != "" {
 		s.Pictures++
 	}
-	s.seen.note(e.Seen)
+	for _, f := range e.Seen {
+		s.seen.Note(sight.File(f))
+	}
 	s.supersede(c)
 	s.learnResult(seq, c, e)
 	s.count(c.Name, e.IsError)

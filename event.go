@@ -427,10 +427,12 @@ type (
 )
 
 // A SeenFile is a content of a file that a session knows: the model was shown it, or a
-// part of it, or a call has written it. The session may replace a file that has it.
+// part of it, or a call has written it. The session may replace a file of which it has seen
+// all lines.
 type SeenFile struct {
-	Path string `json:"path"` // slash-separated, relative to the workspace
-	Sum  string `json:"sum"`  // the SHA-256 of the content, in hexadecimal digits
+	Path  string `json:"path"`            // slash-separated, relative to the workspace
+	Sum   string `json:"sum"`             // the SHA-256 of the content, in hexadecimal digits
+	Lines string `json:"lines,omitempty"` // the lines that were shown, such as 1-100/300; "": all
 }
 
 // The provisional bodies. Subscribers see them; journals do not store them.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -64,7 +65,7 @@ type State struct {
 	specs   map[string]ToolSpec   // of Config, by name
 	last    map[string]lastDetail // of each tool's last success, by name
 	kept    map[string]string     // the last result of each tool with Hints.Keep, by name
-	seen    seenFiles
+	seen    sight.Memory
 	gone    map[string]string // the tools of the calls that were given up, by call
 	partial *ModelSaid        // an unfinished reply: kept if a message follows, dropped by Resumed
 	partAt  int64             // the event of partial
@@ -534,30 +535,15 @@ func (s *State) Last(tools ...string) json.RawMessage {
 	return last.detail
 }
 
-// A seenFiles is what a session has seen of files.
-type seenFiles struct {
-	sums, paths map[string]bool
-}
+// Seen reports whether the session has seen all of this content of a file, by its SHA-256:
+// see [SeenFile].
+func (s *State) Seen(sum string) bool { return s.seen.Knows(sum) }
 
-// note adds what a call has seen.
-func (s *seenFiles) note(files []SeenFile) {
-	if len(files) == 0 {
-		return
-	}
-	if s.sums == nil {
-		s.sums, s.paths = make(map[string]bool), make(map[string]bool)
-	}
-	for _, f := range files {
-		s.sums[f.Sum], s.paths[f.Path] = true, true
-	}
-}
-
-// Seen reports whether the session has seen this content of a file, by its SHA-256: see
-// [SeenFile].
-func (s *State) Seen(sum string) bool { return s.seen.sums[sum] }
+// SeenPartly reports whether the session has seen a part of this content, and not the rest.
+func (s *State) SeenPartly(sum string) bool { return s.seen.Partly(sum) }
 
 // SeenPath reports whether the session has seen some content of the file with this name.
-func (s *State) SeenPath(path string) bool { return s.seen.paths[path] }
+func (s *State) SeenPath(path string) bool { return s.seen.KnowsPath(path) }
 
 // ToolSpec returns the spec of a tool in the configuration, by name.
 func (s *State) ToolSpec(name string) (ToolSpec, bool) {
@@ -577,7 +563,7 @@ func (s *State) Clone() *State {
 	c.moments = slices.Clip(s.moments)
 	c.Inbox = slices.Clone(s.Inbox)
 	c.past = slices.Clone(s.past)
-	c.seen = seenFiles{maps.Clone(s.seen.sums), maps.Clone(s.seen.paths)}
+	c.seen = s.seen.Clone()
 	c.last, c.gone, c.kept = maps.Clone(s.last), maps.Clone(s.gone), maps.Clone(s.kept)
 	c.Calls = slices.Clone(s.Calls)
 	for i, call := range c.Calls {

@@ -55,7 +55,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	last    map[[2]string]json.RawMessage // session, tool → Call.Last
-	seen    map[string]map[string]bool    // session → the hashes and paths of files that it has seen
+	seen    map[string]*sight.Memory      // by session
 	clients map[string]bool               // the sessions that are followed: see follow; nil when the server is closed
 	wait    sync.WaitGroup                // for those who follow
 }
@@ -75,7 +75,7 @@ func NewServer(o ServerOptions) *Server {
 	}
 	opts.Instructions, opts.Logger = o.Instructions, slog.New(slog.DiscardHandler)
 	s := &Server{opts: o, key: make([]byte, 32), schemas: map[string]*args.Schema{}}
-	s.last, s.seen, s.clients = map[[2]string]json.RawMessage{}, map[string]map[string]bool{}, map[string]bool{}
+	s.last, s.seen, s.clients = map[[2]string]json.RawMessage{}, map[string]*sight.Memory{}, map[string]bool{}
 	rand.Read(s.key)
 	us := &sdk.Implementation{Name: o.Name, Title: "OpenManus", Version: cmp.Or(o.Version, "dev")}
 	s.mcp = sdk.NewServer(us, &opts)
@@ -303,12 +303,15 @@ func (s *Server) attempt(
 
 // sightOf returns what a call may replace: what the calls of its session have seen.
 func (s *Server) sightOf(session string) *sight.Sight {
-	knows := func(what string) bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.seen[session][what]
+	asked := func(is func(*sight.Memory, string) bool) func(string) bool {
+		return func(what string) bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			m := s.seen[session]
+			return m != nil && is(m, what)
+		}
 	}
-	return &sight.Sight{Known: knows, KnownPath: knows}
+	return &sight.Sight{Known: asked((*sight.Memory).Knows), KnownPath: asked((*sight.Memory).KnowsPath), Partly: asked((*sight.Memory).Partly)}
 }
 
 // noteSeen remembers what a call has seen.
@@ -316,10 +319,10 @@ func (s *Server) noteSeen(session string, seen *sight.Sight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen[session] == nil {
-		s.seen[session] = make(map[string]bool)
+		s.seen[session] = new(sight.Memory)
 	}
 	for _, f := range seen.Seen() {
-		s.seen[session][f.Sum], s.seen[session][f.Path] = true, true
+		s.seen[session].Note(f)
 	}
 }
 

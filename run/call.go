@@ -203,7 +203,7 @@ func (w *Worker) runCall(
 		done.Files, done.Meanwhile = followed.Own, followed.Meanwhile
 		done.Seen = followed.Seen
 		for _, f := range seen.Seen() {
-			if file := (openmanus.SeenFile{Path: f.Path, Sum: f.Sum}); !slices.Contains(done.Seen, file) {
+			if file := openmanus.SeenFile(f); !slices.Contains(done.Seen, file) {
 				done.Seen = append(done.Seen, file)
 			}
 		}
@@ -219,7 +219,7 @@ func (w *Worker) runCall(
 // that claims to change nothing replaces nothing, whatever its tool does.
 func sightOf(s *openmanus.State, h openmanus.Hints) *sight.Sight {
 	looks := !mayChange(h)
-	return &sight.Sight{Known: s.Seen, KnownPath: s.SeenPath, Looks: looks, Never: looks && openmanus.Mode(s.Config.Approve).LooksOnly()}
+	return &sight.Sight{Known: s.Seen, KnownPath: s.SeenPath, Partly: s.SeenPartly, Looks: looks, Never: looks && openmanus.Mode(s.Config.Approve).LooksOnly()}
 }
 
 // added returns the files that a call made which claims to change nothing, such as a

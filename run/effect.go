@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/sight"
 )
 
 // An Effect is what a call would do with certain arguments.
@@ -34,7 +35,7 @@ func (w *Worker) Effect(ctx context.Context, session, call, input string) (e Eff
 		return Effect{Fails: err.Error()}, nil
 	}
 	e.Hints = spec.Hints
-	if e.Shown, err = w.preview(ctx, x.State, x.Flow.Agent().Tool(edited.Name), as); err != nil {
+	if e.Shown, err = w.preview(sight.With(ctx, previewSight(x.State, as)), x.Flow.Agent().Tool(edited.Name), as); err != nil {
 		e.Fails = err.Error()
 	}
 	return e, nil

@@ -74,9 +74,16 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 			Input: repaired, ChangedBy: said.ChangedBy, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(), Leads: leads,
 		}, nil
 	}
-	preview, err := w.preview(ctx, x.State, t, call)
+	seen := previewSight(x.State, call)
+	preview, err := w.preview(sight.With(ctx, seen), t, call)
 	if err != nil {
-		return openmanus.FailedCall(c.ID, err.Error()), nil
+		failed := openmanus.FailedCall(c.ID, w.Secrets.Replace(err.Error()))
+		if seen != nil {
+			for _, f := range seen.Seen() {
+				failed.Seen = append(failed.Seen, openmanus.SeenFile(f))
+			}
+		}
+		return failed, nil
 	}
 	return openmanus.Asked{
 		Call: c.ID, Kind: openmanus.AskRuling, Question: v.Reason, Input: repaired, ChangedBy: said.ChangedBy,
@@ -100,8 +107,16 @@ func (w *Worker) scope(ctx context.Context, t openmanus.Tool, call openmanus.Cal
 	return w.Secrets.Replace(strings.ToValidUTF8(scope, "\uFFFD")), err
 }
 
+// previewSight returns what a call may replace that runs when those before it have results.
+func previewSight(s *openmanus.State, call openmanus.Call) *sight.Sight {
+	if !afterOthers(s, call.ID) { // one of them may look at the file
+		return nil
+	}
+	return sightOf(s, openmanus.Hints{})
+}
+
 // preview returns what a call would do, if its tool can tell.
-func (w *Worker) preview(ctx context.Context, s *openmanus.State, t openmanus.Tool, call openmanus.Call) (text string, err error) {
+func (w *Worker) preview(ctx context.Context, t openmanus.Tool, call openmanus.Call) (text string, err error) {
 	p, ok := t.(openmanus.Previewer)
 	if !ok {
 		return "", nil
@@ -111,11 +126,7 @@ func (w *Worker) preview(ctx context.Context, s *openmanus.State, t openmanus.To
 			text, err = "", fmt.Errorf("%s crashed: %v", call.Name, p)
 		}
 	}()
-	seen := sightOf(s, openmanus.Hints{})
-	if !afterOthers(s, call.ID) { // one of them may look at the file
-		seen = nil
-	}
-	text, err = p.Preview(sight.With(ctx, seen), call)
+	text, err = p.Preview(ctx, call)
 	return w.Secrets.Replace(strings.ToValidUTF8(text, "\uFFFD")), err
 }
 
@@ -204,7 +215,7 @@ func (w *Worker) outdated(
 	if c.Ruling == nil || c.Ruling.Shown == "" || c.Ruled.Input != "" || c.Attempts > 1 {
 		return nil
 	}
-	preview, err := w.preview(ctx, s, t, call)
+	preview, err := w.preview(sight.With(ctx, previewSight(s, call)), t, call)
 	if err != nil {
 		return err
 	}

@@ -185,13 +185,14 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 		return openmanus.Result{}, err
 	}
 	defer s.release()
-	if !in.Restart {
-		return s.run(ctx, in, call)
+	if in.Restart {
+		s.end()
+		s.state = bashState{}
 	}
-	s.end()
-	s.state = bashState{}
 	if in.Command != "" {
-		return s.run(ctx, in, call)
+		res, err := s.run(ctx, in, call)
+		b.sawPrinted(ctx, in.Command, res, call.ResultSize().Output)
+		return res, err
 	}
 	res := openmanus.TextResult("[the shell was restarted in %s]", b.ws.Dir())
 	res.Detail = BashDetail{Cwd: b.ws.Dir(), Dir: b.ws.Dir()}

@@ -46,13 +46,15 @@ func (e *editor) view(ctx context.Context, call openmanus.Call, t target, lines 
 			"iconv -f UTF-16 -t UTF-8", t.path)
 	}
 	var res openmanus.Result
+	p := page{last: 1, total: 1} // an image is shown whole
 	switch {
 	case isBinary(head):
 		res, err = viewBinary(r, t, http.DetectContentType(head), lines)
 	case lines != nil && len(lines) != 2:
 		err = refuse("Invalid `view_range`. It should be a list of two integers.")
 	default:
-		res, err = viewText(ctx, call, r, t, lines)
+		p = pageOf(call, lines)
+		res, err = viewText(ctx, r, t, lines, &p)
 	}
 	if err != nil {
 		return none, err
@@ -60,7 +62,11 @@ func (e *editor) view(ctx context.Context, call openmanus.Call, t target, lines 
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return none, fmt.Errorf("reading %s: %w", t.path, cause(err))
 	}
-	sight.Saw(ctx, t.name, hex.EncodeToString(sum.Sum(nil)))
+	last := p.last
+	if p.long > 0 {
+		last = p.long - 1 // of that line not all was shown
+	}
+	sight.SawLines(ctx, t.name, hex.EncodeToString(sum.Sum(nil)), max(p.from, 1), last, max(p.total, 1))
 	return res, nil
 }
 
@@ -91,19 +97,22 @@ func viewBinary(r io.Reader, t target, mime string, lines []int) (openmanus.Resu
 	return res, nil
 }
 
-// viewText shows lines of a text file.
-func viewText(
-	ctx context.Context, call openmanus.Call, r *bufio.Reader, t target, lines []int,
-) (openmanus.Result, error) {
-	var none openmanus.Result
-	from, to := 1, -1
+// pageOf returns the page that a call wants.
+func pageOf(call openmanus.Call, lines []int) page {
+	p := page{from: 1, to: -1, limit: call.ResultSize().Text, lineMax: lineLimit}
 	if lines != nil {
-		from, to = lines[0], lines[1]
+		p.from, p.to = lines[0], lines[1]
 	}
-	p := page{from: from, to: to, limit: call.ResultSize().Text, lineMax: lineLimit}
-	if from == to {
+	if p.from == p.to {
 		p.lineMax = p.limit
 	}
+	return p
+}
+
+// viewText shows lines of a text file.
+func viewText(ctx context.Context, r *bufio.Reader, t target, lines []int, p *page) (openmanus.Result, error) {
+	var none openmanus.Result
+	from, to := p.from, p.to
 	if err := p.read(ctx, r); err != nil {
 		return none, fmt.Errorf("reading %s: %w", t.path, cause(err))
 	}

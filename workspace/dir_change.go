@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/internal/sight"
 )
 
@@ -196,6 +197,9 @@ func (s *staged) commit(ctx context.Context) (err error) {
 			err = seen.May(s.name, s.was, s.next)
 		}
 		if err != nil {
+			if content, bad := regular.Read(s.parent, s.base, 1<<20); bad == nil && s.was == sight.Sum(content) {
+				err = seen.Given(err, s.target, content)
+			}
 			return err
 		}
 		if _, err := s.parent.Lstat(s.base); err == nil && s.old == nil {

@@ -25,6 +25,11 @@ func MayReplace(ctx context.Context, f Files, name string, data []byte) error {
 	if err == nil {
 		err = s.May(name, present, next)
 	}
+	if err != nil {
+		if content, bad := fs.ReadFile(f.FS(), name); bad == nil {
+			err = s.Given(err, name, content)
+		}
+	}
 	return pathError("write", name, err)
 }
 

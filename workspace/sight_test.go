@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -73,17 +74,17 @@ func TestANewFileReplacesNone(t *testing.T) {
 	if err := d.WriteFile(ctx, "new.txt", []byte("b")); err != nil { // the call knows what it wrote
 		t.Error(err)
 	}
-	other := sight.With(t.Context(), &sight.Sight{})
+	other := func() context.Context { return sight.With(t.Context(), &sight.Sight{}) }
 	for what, err := range map[string]error{
-		"write":  d.WriteFile(other, "new.txt", []byte("c")),
-		"remove": d.Remove(other, "new.txt"),
-		"change": d.Change(other, []Change{{Name: "fresh.txt", Data: []byte("c")}, {Name: "new.txt"}}),
+		"write":  d.WriteFile(other(), "new.txt", []byte("c")),
+		"remove": d.Remove(other(), "new.txt"),
+		"change": d.Change(other(), []Change{{Name: "fresh.txt", Data: []byte("c")}, {Name: "new.txt"}}),
 	} {
 		if !errors.Is(err, sight.ErrUnseen) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := d.WriteFile(other, "new.txt", []byte("b")); err != nil { // nothing is lost by that
+	if err := d.WriteFile(other(), "new.txt", []byte("b")); err != nil { // nothing is lost by that
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "fresh.txt")); err == nil {
@@ -92,7 +93,7 @@ func TestANewFileReplacesNone(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "empty.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.WriteFile(other, "empty.txt", []byte("b")); err != nil {
+	if err := d.WriteFile(other(), "empty.txt", []byte("b")); err != nil {
 		t.Error(err)
 	}
 	looks := sight.With(t.Context(), &sight.Sight{Looks: true})

@@ -70,7 +70,11 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 		if err != nil {
 			return openmanus.Result{}, err
 		}
-		sight.Saw(ctx, name, sight.Sum(raw))
+		if in.Pages == "" && in.Offset == 0 && next == "" {
+			sight.Saw(ctx, name, sight.Sum(raw))
+		} else {
+			sight.SawLines(ctx, name, sight.Sum(raw), 0, 0, 0)
+		}
 		return result(name, d, in.Pages, next), nil
 	}
 	return openmanus.Func(spec, run)

@@ -163,6 +163,7 @@ var vocabularies = []floor{
 
 var core = []floor{
 	{pkg: "", may: map[string]string{
+		module + "/internal/sight":      "what a session has seen of files",
 		module + "/llm":                 models,
 		module + "/internal/args":       "arguments are checked before a tool runs",
 		module + "/internal/provenance": "an index of the texts that a session knows",

@@ -11,13 +11,16 @@
 package sight
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
+	"unicode/utf8"
 )
 
 // The errors with which a file is not replaced or removed. They are for the model.
@@ -26,12 +29,17 @@ var (
 		"with str_replace_editor or read_document, and then write what is to be in it; or choose another name")
 	ErrUnseen = errors.New("there is such a file, and this session has not seen what is in it: view it first, " +
 		"with str_replace_editor or read_document, and then write what is to be in it; or choose another name")
+	ErrPartly = errors.New("this session has seen only a part of what is in it: view the rest first, or change a part, with str_replace, " +
+		"insert or apply_patch; or choose another name")
 	ErrRaced = errors.New("it was changed at this very moment by something else, and is as that left it: view it, and write again")
 	ErrLooks = errors.New("this call was to change nothing, so no file is written")
 )
 
 // A File is a content of a file that was seen.
-type File struct{ Path, Sum string }
+type File struct {
+	Path, Sum string
+	Lines     string // those that were seen, such as 1-100/300; "": all
+}
 
 // A Write is a file that was written.
 type Write struct {
@@ -46,6 +54,10 @@ type Sight struct {
 	// seen one of the file with this name. nil: none.
 	Known     func(sum string) bool
 	KnownPath func(path string) bool
+
+	// Partly reports whether the session has seen a part of a content that it does not
+	// know. nil: of none.
+	Partly func(sum string) bool
 
 	// Looks says that the call claims to change nothing, so that it replaces and removes
 	// no file. Never says that it makes no new one either.
@@ -84,16 +96,44 @@ func SumOf(r io.Reader) (string, error) {
 
 var empty = Sum(nil)
 
-// Saw notes that the model is shown a file with this content, or a part of it.
-func Saw(ctx context.Context, path, sum string) { Of(ctx).saw(path, sum) }
+// Saw notes that the model is shown all of a file with this content.
+func Saw(ctx context.Context, path, sum string) { Of(ctx).saw(File{Path: path, Sum: sum}) }
 
-func (s *Sight) saw(path, sum string) {
+// SawFile notes what the model is shown of a file.
+func SawFile(ctx context.Context, f File) { Of(ctx).saw(f) }
+
+// SawLines notes that the model is shown the lines from to to of a file that has total
+// lines, or of which nobody knows how many it has, if total is 0.
+func SawLines(ctx context.Context, path, sum string, from, to, total int) {
+	f := File{Path: path, Sum: sum}
+	if from > 1 || to < total || total == 0 {
+		f.Lines = fmt.Sprintf("%d-%d/%d", from, to, total)
+	}
+	Of(ctx).saw(f)
+}
+
+func (s *Sight) saw(f File) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = append(s.seen, File{path, sum})
+	s.seen = append(s.seen, f)
+}
+
+// maxGiven is how many bytes a file may have to come with the refusal to replace it.
+const maxGiven = 8 << 10
+
+// Given returns err, which [Sight.May] returned for a file with this content, with the
+// content if that is short text: then the session has seen it, and the next call can replace
+// it.
+func (s *Sight) Given(err error, path string, content []byte) error {
+	if !errors.Is(err, ErrUnseen) && !errors.Is(err, ErrChanged) && !errors.Is(err, ErrPartly) ||
+		len(content) > maxGiven || !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
+		return err
+	}
+	s.saw(File{Path: path, Sum: Sum(content)})
+	return fmt.Errorf("%w. This is in it now:\n%s", err, content)
 }
 
 // Based notes that the call makes what it writes of this content, which a file has now:
@@ -150,6 +190,8 @@ func (s *Sight) May(path, present, next string) error {
 	switch {
 	case base, s.knows(present):
 		return nil
+	case s.Partly != nil && s.Partly(present):
+		return ErrPartly
 	case s.KnownPath != nil && s.KnownPath(path):
 		return ErrChanged
 	}
@@ -164,7 +206,7 @@ func (s *Sight) knows(sum string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.seen {
-		if f.Sum == sum {
+		if f.Sum == sum && f.Lines == "" {
 			return true
 		}
 	}
@@ -182,7 +224,7 @@ func (s *Sight) Wrote(path, present, next string) {
 	defer s.mu.Unlock()
 	s.writes = append(s.writes, Write{path, present == ""})
 	if whole && next != "" {
-		s.seen = append(s.seen, File{path, next})
+		s.seen = append(s.seen, File{Path: path, Sum: next})
 	}
 }
 

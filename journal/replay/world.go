@@ -167,7 +167,7 @@ func (t *recordedTool) Spec() openmanus.ToolSpec { return t.spec }
 func (t *recordedTool) Run(ctx context.Context, _ openmanus.Call) (openmanus.Result, error) {
 	w := &t.p.world
 	for _, f := range w.seen {
-		sight.Saw(ctx, f.Path, f.Sum)
+		sight.SawFile(ctx, sight.File(f))
 	}
 	if w.hints.ReadOnly || w.hints.Internal || w.hints.Final { // what it made all the same
 		for _, f := range w.own {
