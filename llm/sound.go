@@ -12,7 +12,8 @@ import (
 )
 
 // Sound returns a Model that notices replies of m that are none: nothing but white space,
-// a call that is written as text, and a text that repeats itself, which it breaks off. It
+// a call that is written as text or does not come, and a text, a call or calls that repeat
+// themselves, which it breaks off. It
 // asks again, with a word of what was wrong, twice at most; after that such a reply is an
 // [Error] of kind [Protocol].
 //
@@ -96,7 +97,7 @@ type hearing struct {
 	fresh  int    // bytes of it that were not looked at
 	runs   [4]int // how many of its last bytes are each the one that is 1, 2, 3 or 4 before them
 	blank  int    // how many of its last bytes are white space
-	kind   int    // of what grows: 1 is text, 2 is thinking
+	kind   int    // of what grows: 1 is text, 2 is thinking, callKind and more are the calls
 	repeat bool
 }
 
@@ -228,6 +229,9 @@ func (h *hearing) pass(d Delta) bool {
 		h.look(1, p.Text)
 	case Thinking:
 		h.look(2, p.Text)
+	case Call:
+		h.look(callKind+d.Part, p.Input)
+		h.repeat = h.repeat || sameCalls(h.reply.Message.Parts)
 	}
 	if !h.yield(d, nil) {
 		h.over = true
@@ -238,10 +242,40 @@ func (h *hearing) pass(d Delta) bool {
 // A text that is the same thing over and over for tailSize bytes is a loop: see periodic.
 // So are runSize bytes of white space, or of one thing of four bytes at most: a model that
 // is broken writes these at a token a byte, and the whole reply has few.
+// Files that calls write have more of it: they are loops at callLoops times as much, and so
+// are maxSame calls that are the same.
 const (
-	tailSize = 8 << 10
-	runSize  = 2 << 10
+	tailSize  = 8 << 10
+	runSize   = 2 << 10
+	callLoops = 4
+	maxSame   = 20
 )
+
+// callKind is the kind of what grows in the first part, if that is a call.
+const callKind = 3
+
+// sameCalls reports whether a reply ends with maxSame calls that are the same, before one
+// that may grow.
+func sameCalls(parts Parts) bool {
+	n := len(parts) - 1 - maxSame
+	if n < 0 {
+		return false
+	}
+	first, is := parts[n].(Call)
+	for _, p := range parts[n : len(parts)-1] {
+		c, same := p.(Call)
+		is = is && same && c.Name == first.Name && c.Input == first.Input
+	}
+	return is
+}
+
+// most returns how much of a text that grows is a loop.
+func (h *hearing) most(bytes int) int {
+	if h.kind >= callKind {
+		return bytes * callLoops
+	}
+	return bytes
+}
 
 // forget forgets what was looked at.
 func (h *hearing) forget() { h.tail, h.fresh, h.runs, h.blank = nil, 0, [4]int{}, 0 }
@@ -256,10 +290,11 @@ func (h *hearing) look(kind int, more string) {
 		h.run(b)
 	}
 	h.fresh += len(more)
-	if len(h.tail) < tailSize || h.fresh < tailSize/4 {
+	size := h.most(tailSize)
+	if len(h.tail) < size || h.fresh < size/4 {
 		return
 	}
-	h.fresh, h.tail = 0, slices.Clone(h.tail[len(h.tail)-tailSize:])
+	h.fresh, h.tail = 0, slices.Clone(h.tail[len(h.tail)-size:])
 	h.repeat = h.repeat || periodic(h.tail)
 }
 
@@ -270,13 +305,13 @@ func (h *hearing) run(b byte) {
 		if at := len(h.tail) - 1 - k; at < 0 || h.tail[at] != b {
 			h.runs[k] = 0
 		}
-		h.repeat = h.repeat || h.runs[k] >= runSize
+		h.repeat = h.repeat || h.runs[k] >= h.most(runSize)
 	}
 	h.blank++
 	if !strings.ContainsRune(" \t\r\n", rune(b)) {
 		h.blank = 0
 	}
-	h.repeat = h.repeat || h.blank >= runSize
+	h.repeat = h.repeat || h.blank >= h.most(runSize)
 	h.tail = append(h.tail, b)
 }
 
@@ -310,6 +345,8 @@ func (h *hearing) fault(last Delta) fault {
 			return fault{"is empty", "Your last reply was empty. Answer in words."}
 		}
 		return fault{"is empty", "Your last reply was empty. Do what you were asked last: answer in words, or use a tool if you may."}
+	case last.Stop == ToolUse:
+		return fault{"announces the call of a tool and has none", "You announced the call of a tool, and none came. Make the call, or answer in words."}
 	case written(h.tools, text):
 		return fault{"has a call of a tool that is written as text", "You wrote the call of a tool as text, where nobody reads it. Make the call itself, with the tools that you are given."}
 	}

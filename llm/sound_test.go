@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,6 +79,12 @@ func TestSound(t *testing.T) {
 		{"a long rule", []stream{sounds(llm.End, rule)}, 1, strings.Repeat("-", 200) + "\n", "", 0},
 		{"a table", []stream{sounds(llm.End, table)}, 1, strings.Repeat("| name | 0 |\n", 300), "", 0},
 		{"a call in our own words", []stream{sounds(llm.End, prose("(Here I called bash with {\"command\":\"ls\"})")), call}, 2, "", "as text", 1},
+		{"arguments that repeat themselves", []stream{sounds(llm.Length, llm.Call{ID: "a", Name: "bash", Input: `{"command":"` + strings.Repeat("echo again and again; ", 3000)}), call}, 2, "", "over and over", 1},
+		{"arguments of white space", []stream{sounds(llm.Length, llm.Call{ID: "a", Name: "bash", Input: `{"command":` + strings.Repeat("\n", 9000)}), call}, 2, "", "over and over", 1},
+		{"a file with many equal lines", []stream{sounds(llm.ToolUse, llm.Call{ID: "a", Name: "bash", Input: `{"command":"` + strings.Repeat("0,0,0,0,0\\n", 2000) + `"}`})}, 1, "", "", 0},
+		{"one call over and over", []stream{sounds(llm.Length, slices.Repeat([]llm.Part{llm.Call{Name: "bash", Input: "{}"}}, 30)...), call}, 2, "", "over and over", 1},
+		{"some equal calls", []stream{sounds(llm.ToolUse, slices.Repeat([]llm.Part{llm.Call{Name: "bash", Input: "{}"}}, 12)...)}, 1, "", "", 0},
+		{"a call that does not come", []stream{sounds(llm.ToolUse, prose("I look.")), call}, 2, "", "none came", 1},
 		{"withheld", []stream{sounds(llm.Filter)}, 1, "", "", 0},
 		{"a failure", []stream{fails(llm.Error{Kind: llm.Auth})}, 1, "!no luck", "", 0},
 	} {

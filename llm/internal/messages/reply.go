@@ -281,11 +281,8 @@ func (r *reply) Last() (llm.Delta, error) {
 		}
 		stop = llm.End
 	}
-	switch {
-	case stop.Whole() && r.calls:
+	if stop.Whole() && r.calls {
 		stop = llm.ToolUse
-	case stop.Whole():
-		stop = llm.End
 	}
 	last := llm.Delta{Stop: stop}
 	if r.usage != nil {

@@ -435,8 +435,6 @@ func (r *reply) Last() (llm.Delta, error) {
 		stop = llm.Refusal
 	case stop.Whole() && len(r.calls) > 0:
 		stop = llm.ToolUse
-	case stop.Whole():
-		stop = llm.End
 	}
 	return llm.Delta{Stop: stop, Usage: r.usage}, nil
 }
