@@ -47,3 +47,15 @@ func TestWithoutCommand(t *testing.T) {
 		}
 	}
 }
+
+// Words of other programs are commands of this one.
+func TestSpelled(t *testing.T) {
+	for typed, want := range map[string]string{
+		"": "--help", "help": "--help", "help run": "run --help", "run help": "run --help", "help help": "--help",
+		"help examples": "docs cheatsheet --print", "-v": "version", "--version": "version", "run this": "run this",
+	} {
+		if got := strings.Join(spelled(strings.Fields(typed)), " "); got != want {
+			t.Errorf("%q is %q, want %q", typed, got, want)
+		}
+	}
+}

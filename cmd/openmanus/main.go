@@ -42,6 +42,8 @@ const about = `An agent that does what you ask, with tools, on your own machine.
 
 Progress goes to standard error, and the answer alone to standard output.
 
+Examples of what people do most: openmanus help examples
+
 Exit codes:
   0    finished
   1    the run failed, or the agent said that it did not succeed
@@ -232,6 +234,9 @@ func spelled(args []string) []string {
 	}
 	switch args[0] {
 	case "help":
+		if len(args) == 2 && args[1] == "examples" {
+			return []string{"docs", "cheatsheet", "--print"}
+		}
 		return append(slices.Clone(slices.DeleteFunc(args[1:], isHelp)), "--help")
 	case "--version", "-v", "-V":
 		return append([]string{"version"}, args[1:]...)
