@@ -386,8 +386,8 @@ func (s *State) Window() Window {
 }
 
 // refused folds the words in which a provider refused the next request as too large; "" stands
-// for none. If they name the window, it holds from now on; if they name the size of the
-// request, too, that counts as reported.
+// for none. If they name the window, it holds from now on, and the size of the request counts
+// as reported: the one that they name, or else more than the window.
 func (s *State) refused(text string) {
 	if text == "" {
 		return
@@ -397,10 +397,12 @@ func (s *State) refused(text string) {
 	if fit == 0 {
 		return
 	}
-	if had > 0 {
+	if had == 0 && s.Size() <= fit {
+		had = fit + 1
+	}
+	if s.told = fit; had > 0 {
 		s.reported, s.counted, s.covered = had, s.head+s.total+s.pending, s.head+s.total
 	}
-	s.told = min(fit, s.Size())
 }
 
 // A ResultSize says how many bytes of text a model reads of the result of one call.

@@ -474,7 +474,7 @@ func (n *node) interrupted(said string) []update {
 
 // used returns the usage after a reply, if the size of the window is known.
 func (n *node) used(b openmanus.ModelSaid) []update {
-	used, size := b.Usage.Input+b.Usage.Output, n.session.State.Config.Window.Tokens
+	used, size := b.Usage.Input+b.Usage.Output, n.session.State.Window().Tokens
 	if n.below || size <= 0 {
 		return nil
 	}

@@ -116,7 +116,7 @@ func (p *program) tellCost() tea.Cmd {
 	} else if s.State.Unpriced > 0 {
 		text += "\nthe price of the model is not known"
 	}
-	if w := s.State.Config.Window.Tokens; w > 0 && s.Request > 0 {
+	if w := s.State.Window().Tokens; w > 0 && s.Request > 0 {
 		text += fmt.Sprintf("\nthe next request begins with %d tokens, %d%% of the model's window of %d", s.Request, s.Full(), w)
 	}
 	return p.notice(false, "%s", text)

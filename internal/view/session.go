@@ -229,8 +229,8 @@ func (s *Session) Unread() (n int) {
 // Full returns how much of the model's window the next request fills, in percent; 0 if that
 // is not known.
 func (s *Session) Full() int {
-	if s.State.Config.Window.Tokens == 0 {
+	if s.State.Window().Tokens == 0 {
 		return 0
 	}
-	return min(100, 100*s.Request/s.State.Config.Window.Tokens)
+	return min(100, 100*s.Request/s.State.Window().Tokens)
 }

@@ -104,3 +104,24 @@ func TestPlanOfASession(t *testing.T) {
 		}
 	}
 }
+
+// A window that only a refusal has named is known as any other: how full it is is shown.
+func TestAWindowThatARefusalNamed(t *testing.T) {
+	s := new(Session)
+	said := openmanus.ModelSaid{Message: llm.Say(llm.Assistant, "hello"), Stop: llm.End, Usage: llm.Usage{Input: 2000, Output: 48}}
+	for i, b := range []openmanus.Body{
+		openmanus.Opened{Version: openmanus.FormatVersion}, openmanus.Configured{},
+		openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "hi")},
+		openmanus.Elided{Refused: "request (9012 tokens) exceeds the available context size (8192 tokens)"},
+		said,
+	} {
+		if m, ok := b.(openmanus.ModelSaid); ok {
+			m.Turn, m.Re = s.State.Turn, s.State.Seq
+			b = m
+		}
+		s.Apply(openmanus.Event{Seq: int64(i + 1), Body: b})
+	}
+	if full := s.Full(); full != 25 {
+		t.Errorf("it is %d percent full", full)
+	}
+}
