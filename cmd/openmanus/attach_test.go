@@ -158,3 +158,15 @@ func contents(t *testing.T, dir, name string) string {
 	}
 	return string(data)
 }
+
+// Flags that the sessions of a server do not have are refused, before the server is asked.
+func TestAttachedWithFlagsOfItsOwn(t *testing.T) {
+	for flag, given := range map[string][]string{
+		"sandbox": {"--sandbox", "none"}, "workspace": {"--workspace", "."}, "delegate": {"--delegate", "swe"}, "max-cost": {"--max-cost", "1"},
+		"copies": {"--copies"}, "worktree": {"--worktree"}, "mcp-config": {"--mcp-config", "mcp.json"}, "any-workspace": {"--any-workspace"}, "base-url": {"--base-url", "http://127.0.0.1:1"},
+	} {
+		s := sitAt(t, "xterm-256color", t.TempDir(), append([]string{"chat", "--attach", "http://127.0.0.1:1/?token=x"}, given...)...)
+		s.sees("--" + flag + " is for sessions of this program, not for those of a server")
+		s.leaves(exitUsage)
+	}
+}
