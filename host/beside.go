@@ -111,7 +111,7 @@ func noteOfCopy(parts llm.Parts, c openmanus.Configured) llm.Parts {
 	if !ok || c.CopyOf == "" {
 		return parts
 	}
-	line := "workspace: " + oneLine(c.Workspace) + "\n"
+	line := workspaceLine(c.Workspace)
 	more := fmt.Sprintf("copy of: %s, which others work in at the same time. Use the copy wherever that directory "+
 		"is meant: what you change in it is merged when you are done, but for commits.\n", oneLine(c.CopyOf))
 	first.Text = strings.Replace(first.Text, line, line+more, 1)

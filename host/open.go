@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -89,13 +90,23 @@ func (h *Host) Environment(dir string) (llm.Parts, []openmanus.Source) {
 	return h.noteOf(openmanus.Spec{Workspace: dir}, h.Config.Sandbox.Kind)
 }
 
+// workspaceLine says where the workspace is: by the path that commands find in every sandbox,
+// and by that of the person, if a link leads there.
+func workspaceLine(dir string) string {
+	real := hostexec.RealPath(dir)
+	if real == filepath.Clean(dir) {
+		return "workspace: " + oneLine(dir) + "\n"
+	}
+	return fmt.Sprintf("workspace: %s\nThe person calls it %s, which is a link. Tools for files take both; use the first in commands.\n", oneLine(real), oneLine(dir))
+}
+
 // noteOf is Environment of a session with the spec. It is called when
 // a session begins: what the instructions say then is what the user has seen. The
 // kind is that of the sandbox in which commands will run.
 func (h *Host) noteOf(spec openmanus.Spec, kind string) (llm.Parts, []openmanus.Source) {
 	dir := spec.Workspace
 	var b strings.Builder
-	fmt.Fprintf(&b, "<environment>\ndate: %s\nsystem: %s/%s\nworkspace: %s\n%s", time.Now().Format("Monday 2006-01-02 15:04 MST"), runtime.GOOS, runtime.GOARCH, oneLine(dir),
+	fmt.Fprintf(&b, "<environment>\ndate: %s\nsystem: %s/%s\n%s%s", time.Now().Format("Monday 2006-01-02 15:04 MST"), runtime.GOOS, runtime.GOARCH, workspaceLine(dir),
 		noteOfWorktree(spec.Worktree))
 	for _, line := range h.commandsReach(spec, kind) {
 		b.WriteString(line + "\n")
