@@ -428,7 +428,7 @@ func TestBashScriptEndsEverythingWhenItsDriverIsGone(t *testing.T) {
 	l.over()
 }
 
-// What a session has sourced does not stand between a command and its result.
+// A file that a session has sourced does not stand between a command and its result.
 func TestBashAfterStartUpFiles(t *testing.T) {
 	a, err := txtar.ParseFile("testdata/shell/startup.txtar")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a terminal shows of an output that writes over its lines, however it comes.
+// An output that writes over its lines is read as a terminal shows it, however it comes.
 func TestOverwriter(t *testing.T) {
 	var frames strings.Builder
 	for i := range 5000 {
