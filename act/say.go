@@ -1,10 +1,13 @@
 package act
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
@@ -45,8 +48,8 @@ func Attach(ctx context.Context, blobs openmanus.Blobs, m *openmanus.UserSaid, f
 	case strings.HasPrefix(f.MIME, "image/") && len(f.Data) <= MaxImage:
 		m.Message.Parts = append(m.Message.Parts, llm.Blob{MIME: f.MIME, Name: f.Name, Data: f.Data})
 		return true, nil
-	case utf8.Valid(f.Data):
-		return true, AttachText(ctx, blobs, m, f.Name, f.Data, 0)
+	case utf8.Valid(Text(f.Data)):
+		return true, AttachText(ctx, blobs, m, f.Name, Text(f.Data), 0)
 	}
 	return false, nil
 }
@@ -77,6 +80,25 @@ func (x Sessions) Prepare(ctx context.Context, id string, m *openmanus.UserSaid)
 		}
 	}
 	return false, nil
+}
+
+// Text returns a text in UTF-8 without a byte order mark. One in UTF-16 says so by the mark
+// that it begins with; any other data stays as it is.
+func Text(data []byte) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		return data[3:]
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xff\xfe\x00\x00")): // the latter is UTF-32
+		return data
+	}
+	units := make([]uint16, len(data)/2-1)
+	for i := range units {
+		units[i] = order.Uint16(data[2*i+2:])
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 // TextOf returns a text that comes with a message, as the model reads it.

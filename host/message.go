@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -20,7 +21,8 @@ import (
 // are read, and so are images; of other files the message says where they are.
 func Message(dir, prompt string, attach []string) (openmanus.UserSaid, error) {
 	m := act.Message("", prompt)
-	for _, name := range append(attach, mentioned(prompt, dir)...) {
+	files, _ := mentioned(prompt, dir)
+	for _, name := range append(attach, files...) {
 		path := name
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
@@ -34,11 +36,22 @@ func Message(dir, prompt string, attach []string) (openmanus.UserSaid, error) {
 	return m, nil
 }
 
+// NotAttached returns a line for people about the words @path of a prompt that look like
+// paths and name no file, so that nothing is attached for them, or "".
+func NotAttached(dir, prompt string) string {
+	_, missing := mentioned(prompt, dir)
+	if len(missing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("nothing is attached for @%s: there is no such file in %s", strings.Join(missing, ", @"), dir)
+}
+
 // mentioned returns the files that the prompt names as @path, without the
 // punctuation that may follow a name. A word that is not the path of an existing
-// file is left alone: it may be a name or an address.
-func mentioned(prompt, dir string) []string {
-	var names []string
+// file is left alone: it may be a name or an address. It is missing if it ends as files
+// do, or names a directory that is there.
+func mentioned(prompt, dir string) (names, missing []string) {
+words:
 	for _, word := range strings.Fields(prompt) {
 		name, ok := strings.CutPrefix(word, "@")
 		if !ok {
@@ -51,12 +64,27 @@ func mentioned(prompt, dir string) []string {
 			}
 			if info, err := os.Stat(full); n != "" && err == nil && info.Mode().IsRegular() {
 				names = append(names, n)
-				break
+				continue words
 			}
 		}
+		name = strings.TrimRight(name, ".,;:!?)\"'")
+		full := name
+		if !filepath.IsAbs(name) {
+			full = filepath.Join(dir, name)
+		}
+		above, err := os.Stat(filepath.Dir(full))
+		if info, at := os.Stat(full); at == nil && info.IsDir() {
+			continue // a directory is named, not attached
+		}
+		if fileEnd.MatchString(name) || strings.Contains(name, "/") && err == nil && above.IsDir() {
+			missing = append(missing, name)
+		}
 	}
-	return names
+	return names, missing
 }
+
+// fileEnd is how a word ends that names a file.
+var fileEnd = regexp.MustCompile(`(?i)[^./]\.[a-z][a-z0-9]{0,5}$`)
 
 // attachment reads a file for the model: text as text, an image as an image.
 // For any other file it says where it is.
@@ -90,10 +118,12 @@ func attachment(path, name string) (llm.Part, error) {
 		}
 		data, err := io.ReadAll(rest)
 		return llm.Blob{MIME: kind, Name: name, Data: data}, err
+	case strings.HasPrefix(http.DetectContentType(head[:n]), "text/plain; charset=utf-16") && info.Size() > act.MaxText:
+		// a part of it would have no mark: it says where the whole is
 	case strings.HasPrefix(http.DetectContentType(head[:n]), "text/"):
 		data, err := io.ReadAll(io.LimitReader(rest, act.MaxText+1))
 		if err != nil || len(data) <= act.MaxText {
-			return act.TextOf(name, string(data)), err
+			return act.TextOf(name, string(act.Text(data))), err
 		}
 		tail := make([]byte, act.MaxText/2)
 		if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && err != io.EOF {

@@ -229,7 +229,7 @@ func (c *chat) read(ctx context.Context) (string, error) {
 // say sends a request to the session, which the first one opens, and drives it until the
 // agent has answered or waits. Attached files go with the first request only.
 func (c *chat) say(ctx context.Context, text string) error {
-	m, err := host.Message(c.t.dir, text, c.flags.Attach)
+	m, err := c.t.message(text, c.flags.Attach)
 	if err != nil {
 		return err
 	}

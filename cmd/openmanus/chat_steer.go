@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/tui"
 )
@@ -85,7 +84,7 @@ func (c *chat) tell(ctx context.Context, text string) error {
 		fmt.Fprintln(c.t.err, c.style().Dim("· "+clip.Plain(word)+" waits until the agent has answered"))
 		return nil
 	}
-	m, err := host.Message(c.t.dir, text, nil)
+	m, err := c.t.message(text, nil)
 	if err != nil {
 		return err
 	}

@@ -44,8 +44,18 @@ func (q asked) request(ctx context.Context, t *terminal, command string, attach 
 	if err != nil {
 		return r, err
 	}
-	r.message, err = host.Message(t.dir, prompt, attach)
+	r.message, err = t.message(prompt, attach)
 	return r, err
+}
+
+// message returns the message of a prompt with files, and says which file that the prompt
+// names is not there.
+func (t *terminal) message(prompt string, attach []string) (openmanus.UserSaid, error) {
+	m, err := host.Message(t.dir, prompt, attach)
+	if text := host.NotAttached(t.dir, prompt); err == nil && text != "" {
+		fmt.Fprintln(t.err, "openmanus: "+text)
+	}
+	return m, err
 }
 
 // read returns the task. Piped input that is not the task itself becomes r.input.
@@ -75,12 +85,13 @@ func (q asked) read(ctx context.Context, t *terminal, timeout string, r *request
 	case q.File != "":
 		var data []byte
 		data, err = os.ReadFile(t.abs(q.File))
-		prompt, r.input = string(data), input
+		prompt, r.input = string(act.Text(data)), input
 	case need:
-		prompt = string(input)
+		prompt = string(act.Text(input))
 	default:
 		prompt, r.input = q.Prompt, input
 	}
+	r.input = act.Text(r.input)
 	return strings.TrimSpace(prompt), err
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openmanus-go/openmanus/host"
 )
 
 // researchCmd is openmanus research.
@@ -46,7 +45,7 @@ func (c *researchCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	defer a.Close()
 	prompt := fmt.Sprintf("%s\n\n(Research it: max_depth %d, time_limit_seconds %d.)", question, c.Depth, int(c.Time.Seconds()))
-	m, err := host.Message(t.dir, prompt, c.Attach)
+	m, err := t.message(prompt, c.Attach)
 	if err != nil {
 		return t.fail(c.shown, err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/act"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
@@ -44,7 +43,7 @@ func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error
 		return err
 	}
 	defer x.Close()
-	m, err := host.Message(t.dir, text, c.Attach)
+	m, err := t.message(text, c.Attach)
 	if err != nil {
 		return err
 	}

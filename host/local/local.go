@@ -181,6 +181,9 @@ func (s *Source) Start(ctx context.Context, m surface.Message) (string, error) {
 func (s *Source) message(ctx context.Context, m surface.Message) (openmanus.UserSaid, error) {
 	said, err := host.Message(s.Dir, m.Text, m.Attach)
 	said.ID = m.ID
+	if text := host.NotAttached(s.Dir, m.Text); err == nil && text != "" {
+		s.Tell(text, false)
+	}
 	for _, f := range m.Files {
 		if err != nil {
 			break
