@@ -444,6 +444,7 @@ type (
 		Reset bool      `json:"reset,omitempty"` // discard what was shown of this turn
 		Part  int       `json:"part"`            // the index in the reply of the first of Parts
 		Parts llm.Parts `json:"parts,omitempty"` // each continues the part at its index, or starts it
+		Read  int       `json:"read,omitempty"`  // how much of the request the model has read, in per cent, before it writes; 0: unknown
 	}
 
 	// Output is text that a running call has just printed. The first one that a

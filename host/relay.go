@@ -320,13 +320,13 @@ func pieces(b openmanus.Body) (all []openmanus.Body) {
 		}
 		return all
 	case openmanus.Typing:
-		all = append(all, openmanus.Typing{Turn: b.Turn, Reset: b.Reset, Part: b.Part})
+		all = append(all, openmanus.Typing{Turn: b.Turn, Reset: b.Reset, Part: b.Part, Read: b.Read})
 		for i, p := range b.Parts {
 			for _, q := range cutPart(p) {
 				all = append(all, openmanus.Typing{Turn: b.Turn, Part: b.Part + i, Parts: llm.Parts{q}})
 			}
 		}
-		if !b.Reset && len(all) > 1 {
+		if !b.Reset && b.Read == 0 && len(all) > 1 {
 			all = all[1:]
 		}
 		return all

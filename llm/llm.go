@@ -290,6 +290,9 @@ type Delta struct {
 	// By names the model that writes from here on, if it is not the one that was
 	// asked: see [Failover].
 	By string
+	// Read is how much of the request the model has read, in per cent, before it writes;
+	// 0: it is not told. Such a delta is a sign of life, too.
+	Read int
 }
 
 // idle reports whether d is a sign of life, and nothing else.

@@ -22,10 +22,10 @@ type replyStream struct {
 
 // delta publishes a delta.
 func (t *replyStream) delta(d llm.Delta) {
-	if t.w.Live == nil || d.Piece == nil && !d.Reset {
+	if t.w.Live == nil || d.Piece == nil && !d.Reset && d.Read == 0 {
 		return
 	}
-	show := openmanus.Typing{Turn: t.turn, Part: d.Part, Reset: d.Reset}
+	show := openmanus.Typing{Turn: t.turn, Part: d.Part, Reset: d.Reset, Read: d.Read}
 	if d.Reset {
 		t.parts, t.kinds = nil, nil
 	}

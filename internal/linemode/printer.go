@@ -111,7 +111,7 @@ func (p *Printer) Event(ev openmanus.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if ev.Seq > 0 {
-		p.status.since = ev.Time
+		p.status.since, p.status.read = ev.Time, 0
 		p.session.Apply(ev)
 	}
 	switch b := ev.Body.(type) {
@@ -254,6 +254,7 @@ func (p *Printer) typing(t openmanus.Typing) {
 	if p.o.Quiet {
 		return
 	}
+	p.status.read = t.Read
 	if t.Reset || t.Turn != p.turn {
 		if p.typed.Len() > 0 {
 			p.rest()

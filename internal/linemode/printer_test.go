@@ -197,6 +197,8 @@ func TestStatus(t *testing.T) {
 		stop := p.Working()
 		defer stop()
 		look(" openai/gpt-5 · 5 s · Ctrl-C interrupts")
+		p.Event(openmanus.Event{Body: openmanus.Typing{Turn: 0, Read: 44}})
+		look(" openai/gpt-5 is reading the prompt, 44 % ·…")
 		show(said("I look.", llm.Call{ID: "a", Name: "bash", Input: `{"command":"make"}`}))
 		show(openmanus.CallStarted{Call: "a"})
 		p.Event(openmanus.Event{Body: openmanus.Reading{Call: "a", Files: 1200}})

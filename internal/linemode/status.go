@@ -16,6 +16,7 @@ import (
 type status struct {
 	since time.Time // since when nothing happened but what runs
 	frame int       // of the spinner
+	read  int       // per cent of the prompt that the model has read; 0: unknown, or it writes
 	drawn bool      // the line is on the terminal
 }
 
@@ -133,6 +134,9 @@ func (p *Printer) now(at time.Time) string {
 		return ""
 	default:
 		what = clip.Plain(model)
+		if p.status.read > 0 {
+			what = fmt.Sprintf("%s is reading the prompt, %d %%", what, p.status.read)
+		}
 	}
 	elapsed := at.Sub(since)
 	if elapsed < statusAfter {

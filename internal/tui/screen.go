@@ -232,6 +232,9 @@ func (p *program) doing() (what string, since time.Time) {
 	if strings.TrimSpace(p.window.stream.reply.text) != "" {
 		return "writing", since
 	}
+	if n := p.window.stream.read; n > 0 {
+		return fmt.Sprintf("reading the prompt %d %%", n), since
+	}
 	return "thinking", since
 }
 

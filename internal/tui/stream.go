@@ -22,6 +22,7 @@ type stream struct {
 	turn  int
 	think string
 	reply typed
+	read  int               // per cent of the prompt that the model has read; 0: unknown, or it writes
 	tails map[string]string // by call
 	ends  map[string]int64  // how many bytes of the output of a call have come
 }
@@ -35,6 +36,7 @@ func (s *stream) apply(b openmanus.Body) {
 			s.drop()
 			s.turn = b.Turn
 		}
+		s.read = b.Read
 		for _, part := range b.Parts {
 			switch p := part.(type) {
 			case llm.Text:
@@ -77,7 +79,7 @@ func (s *stream) stored(b openmanus.Body) {
 }
 
 // drop drops the reply.
-func (s *stream) drop() { s.think, s.reply = "", typed{} }
+func (s *stream) drop() { s.think, s.reply, s.read = "", typed{}, 0 }
 
 // end returns the last n bytes of a text, or a few less: it begins at a character.
 func end(text string, n int) string {

@@ -29,7 +29,9 @@ func Provider() *provider.Provider {
 		Lists:   true,
 		Maker:   maker,
 		New: func(o provider.Options) (llm.Model, error) {
-			return openai.New(openai.From(o)), nil
+			opts := openai.From(o)
+			opts.Progress = provider.Loopback(o.BaseURL) // a server of one's own
+			return openai.New(opts), nil
 		},
 	}
 }

@@ -50,6 +50,7 @@ type Options struct {
 
 	Reasoning *bool // whether it takes max_completion_tokens and no temperature; nil: known from its name
 	PDF       bool  // the endpoint takes PDF files; not needed for OpenAI's own
+	Progress  bool  // it is asked to tell how much of the prompt it has read, as llama.cpp can
 	NoUsage   bool  // the endpoint refuses stream_options
 	Summaries bool  // ask Responses for summaries of the reasoning, which only verified organizations get
 
@@ -110,6 +111,7 @@ func (o *Options) speak() (path string, f wire.Format, read wire.Reader) {
 		PDF:       o.PDF || o.BaseURL == DefaultURL,
 		Thoughts:  o.Thoughts,
 		NoUsage:   o.NoUsage,
+		Tells:     o.Progress,
 	}, chat.Read
 }
 

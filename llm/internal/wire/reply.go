@@ -104,6 +104,14 @@ func (v *Voice) Part() int {
 	return v.parts - 1
 }
 
+// Progress yields that the model has read a part of the request.
+func (v *Voice) Progress(read, total int) {
+	if total > 0 && read > 0 {
+		v.said = true
+		v.unheard = v.unheard || !v.Yield(llm.Delta{Read: min(100, max(1, int(int64(read)*100/int64(total))))}, nil)
+	}
+}
+
 // Say yields a fragment of a part that has begun.
 func (v *Voice) Say(part int, p llm.Part) {
 	v.said = true

@@ -24,6 +24,7 @@ type Encoder struct {
 	Mistral bool // accepts only ids of nine letters and digits, and no user after results
 	PDF     bool // takes PDF files
 	NoUsage bool // refuses stream_options
+	Tells   bool // may tell how much of the prompt it has read, as llama.cpp does
 
 	Reasoning bool // wants reasoning_content with every call
 
@@ -47,12 +48,13 @@ type settings struct {
 	ResponseFormat      any      `json:"response_format,omitempty"`
 	Stream              bool     `json:"stream"`
 	StreamOptions       any      `json:"stream_options,omitempty"`
+	Progress            bool     `json:"return_progress,omitempty"`
 }
 
 // Tail implements [wire.Format].
 func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	s := settings{MaxTokens: req.Settings.MaxTokens, Temperature: req.Settings.Temperature,
-		Effort: req.Settings.Effort, Stream: true}
+		Effort: req.Settings.Effort, Stream: true, Progress: m.Tells}
 	if m.Reasons { // which knows no temperature but its own
 		s.MaxTokens, s.MaxCompletionTokens, s.Temperature = 0, s.MaxTokens, nil
 	}

@@ -18,6 +18,11 @@ import (
 type chunk struct {
 	Choices []choice `json:"choices"`
 	Usage   *usage   `json:"usage"`
+	// of llama.cpp, while it reads the prompt
+	Progress struct {
+		Total     wire.Count `json:"total"`
+		Processed wire.Count `json:"processed"`
+	} `json:"prompt_progress"`
 }
 
 // A choice is a choice of a chunk.
@@ -218,6 +223,7 @@ func (r *reply) Add(data []byte) error {
 			return wire.NoEvent(data, err)
 		}
 	}
+	r.Progress(int(c.Progress.Processed), int(c.Progress.Total))
 	if u := c.Usage.neutral(); u != nil {
 		r.usage = u
 		r.counted = r.counted || len(c.Choices) == 0
