@@ -4,7 +4,9 @@
 // provider.
 //
 // The vocabularies of other providers are not public: for their models, text counts
-// as for OpenAI's newest models.
+// as for OpenAI's newest models. Models at a server of one's own ("compat", "ollama") count
+// each digit besides, as Qwen, Gemma, Mistral and SmolLM do, because their windows are small
+// and their servers refuse what does not fit.
 package tokens
 
 import (
@@ -20,6 +22,7 @@ import (
 type Counter struct {
 	vocabulary func() *bpe.Vocabulary
 	image      func(width, height int) int
+	digits     bool // each is a token
 
 	seed maphash.Seed
 	mu   sync.Mutex
@@ -32,6 +35,7 @@ type Counter struct {
 func For(provider, name string) *Counter {
 	c := &Counter{vocabulary: bpe.O200k, image: detailed, seed: maphash.MakeSeed(), kept: make(map[uint64]int)}
 	name = strings.ToLower(name)
+	c.digits = provider == "compat" || provider == "ollama"
 	switch {
 	case strings.Contains(name, "claude"):
 		c.image = anthropicImage
@@ -48,11 +52,29 @@ const (
 	mostKept     = 1024 // counts
 )
 
+// count counts a text anew. OpenAI's vocabularies have a token for up to three digits.
+func (c *Counter) count(text string) int {
+	n := c.vocabulary().Count(text)
+	if !c.digits {
+		return n
+	}
+	run := 0
+	for i := range len(text) + 1 {
+		if i < len(text) && '0' <= text[i] && text[i] <= '9' {
+			run++
+			continue
+		}
+		n += run - (run+2)/3
+		run = 0
+	}
+	return n
+}
+
 // Text implements [llm.Counter]. Counts of longer texts are kept, so that counting a
 // growing conversation again costs only its new messages.
 func (c *Counter) Text(text string) int {
 	if len(text) < worthKeeping {
-		return c.vocabulary().Count(text)
+		return c.count(text)
 	}
 	key := maphash.String(c.seed, text)
 	c.mu.Lock()
@@ -61,7 +83,7 @@ func (c *Counter) Text(text string) int {
 	if ok {
 		return n
 	}
-	n = c.vocabulary().Count(text)
+	n = c.count(text)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.kept) >= mostKept {

@@ -60,6 +60,21 @@ func TestText(t *testing.T) {
 	}
 }
 
+// Models of small servers have a token for each digit, and refuse what does not fit.
+func TestDigits(t *testing.T) {
+	for _, tt := range []struct {
+		provider, text string
+		want           int
+	}{
+		{"openai", "1234567", 3}, {"compat", "1234567", 7}, {"ollama", "1234567", 7}, {"compat", "12 a 3456b", 2 + 1 + 1 + 4 + 1}, {"compat", "", 0}, {"compat", "7", 1},
+		{"openai", strings.Repeat("1234567 x\n", 100), 500}, {"compat", strings.Repeat("1234567 x\n", 100), 900},
+	} {
+		if got := For(tt.provider, "qwen3").Text(tt.text); got != tt.want {
+			t.Errorf("%s counts %d for %q, want %d", tt.provider, got, tt.text, tt.want)
+		}
+	}
+}
+
 // TestLongRuns: a run without spaces is merged whole, and in time.
 func TestLongRuns(t *testing.T) {
 	for _, name := range []string{"gpt-5", "gpt-4"} {
