@@ -101,6 +101,7 @@ type Host struct {
 	book          endpointBook
 	refused       sync.Map // learner → *llm.Refusals
 	toolless      sync.Map // learner → *atomic.Int32: how often its endpoint left tools out
+	inWords       sync.Map // learner → true: what was said of it that its tools are described in words
 	forgotten     sync.Map // bookKey → time.Time: when what was learnt of it was dropped
 
 	servers serverClients // of MCP

@@ -325,3 +325,35 @@ func mustModel(t *testing.T, cfg *config.Config) config.Model {
 	}
 	return m
 }
+
+// Where an endpoint says that tools are lost, they are described in words, and one line says
+// so. It says nothing where a person has configured that.
+func TestToolsInWordsAreSaid(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/models":
+			fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
+		case "/props":
+			fmt.Fprint(w, `{"default_generation_settings":{"n_ctx":8192},"chat_template_caps":{"supports_tools":false,"supports_tool_calls":false}}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer s.Close()
+	dir, base := t.TempDir(), s.URL+"/v1"
+	cfg, m := learnedConfig(t, dir, base, "")
+	(&endpointBook{dir: dir}).lookAt(t.Context(), cfg, m)
+	for more, want := range map[string]int{"": 1, "[models.\"compat/m\"]\ntools = false\n": 0} {
+		var said []string
+		cfg, m := learnedConfig(t, dir, base, more)
+		h := &Host{Options: Options{Config: cfg, Env: Env{Warn: func(text string) { said = append(said, text) }}}}
+		for range 2 {
+			if _, err := h.patient(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(said) != want || want > 0 && !strings.Contains(said[0], "compat/m takes no tools (endpoint: its /props") {
+			t.Errorf("%q: it says %q", more, said)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/provider"
 	"github.com/openmanus-go/openmanus/llm/tokens"
 )
 
@@ -123,6 +124,7 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	switch {
 	case not(m.Info.Tools):
 		model = llm.PromptTools(model)
+		h.sayToolless(m)
 	case m.Provider.Compatible && (own == nil || own.Tools == nil): // a person knows better
 		dropped, _ := h.toolless.LoadOrStore(learner(m), new(atomic.Int32))
 		model = llm.KeepTools(model, tokens.For(m.Provider.Name, m.Name), dropped.(*atomic.Int32), func() {
@@ -164,6 +166,15 @@ func refusalsOf(h *Host, m config.Model) *llm.Refusals {
 		return refused
 	}
 	return kept.(*llm.Refusals)
+}
+
+// sayToolless says once that tools are described to m in words because its endpoint says
+// that they are lost otherwise: a person who did not configure that would not expect it.
+func (h *Host) sayToolless(m config.Model) {
+	at := h.Config.InfoAt(m, "tools")
+	if _, said := h.inWords.LoadOrStore(learner(m), true); !said && at.From == provider.Endpoint {
+		h.warnf("%s takes no tools (%s): they are described to it in words ([models.%q] tools = true sends them as they are)", m, at, m)
+	}
 }
 
 // eye returns the model of [llm.vision], which reads images to m, with the counter of

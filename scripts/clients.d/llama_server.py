@@ -37,6 +37,7 @@ def first_request():
     check(not relay.replies(), "a probe asked the model")
     out, err = desk.run("run", "--model", "compat/smollm2", "hi")
     check(out == "Done.\n", out)
+    check("takes no tools (endpoint: its /props" in err, err)
     check(len(relay.replies()) == 1 and not relay.refusals(), relay.refusals())
     request = relay.replies()[0][1]
     check("tools" not in request and "<tool_call>" in request["messages"][0]["content"], request)
