@@ -10,7 +10,7 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 )
 
-// What a prompt names is attached, in the encoding that it has, or it is said that it is not.
+// A file that a prompt names is attached, in the encoding that it has, or the person reads that it is not.
 func TestMessageAttachesWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	utf16le := "\xff\xfe"
