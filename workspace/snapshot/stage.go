@@ -45,7 +45,7 @@ func (x *restore) stage(o *Outcome) error {
 	}
 	x.staged = append(x.staged, staged{o, f, was})
 	if o.From != nil {
-		file := inode{was.Dev, was.Ino}
+		file := was.inode()
 		x.twins[file] = append(x.twins[file], o)
 	}
 	if err := x.write(f, o.To); err != nil {

@@ -46,3 +46,6 @@ func (s stamp) owner() *Owner {
 	}
 	return &Owner{int(s.UID), int(s.GID)}
 }
+
+// inode returns which file it is.
+func (s stamp) inode() inode { return inode{s.Dev, s.Ino} }
