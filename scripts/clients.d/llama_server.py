@@ -127,10 +127,8 @@ def overflows():
     check(relay.refusals() and all("exceeds the available context size (8192 tokens)" in x for x in relay.refusals()), relay.refusals())
     kinds = [e["type"] for e in desk.events()]
     check(kinds.count("compacted") + kinds.count("elided") >= 2 and "model_failed" not in kinds, kinds)
-    print(len(relay.refusals()), kinds)
     check(desk.run("sessions", "resume", "last", "and again")[0] == "Done.\n")
     desk.run("sessions", "replay", "--check", "last")
-    check(json.loads(desk.run("models", "probe", "--json")[0])["window"] == 8192)
 
 
 first_request()
