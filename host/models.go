@@ -124,7 +124,7 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	switch {
 	case not(m.Info.Tools):
 		model = llm.PromptTools(model)
-		h.sayToolless(m)
+		sayToolless(h, m)
 	case m.Provider.Compatible && (own == nil || own.Tools == nil): // a person knows better
 		dropped, _ := h.toolless.LoadOrStore(learner(m), new(atomic.Int32))
 		model = llm.KeepTools(model, tokens.For(m.Provider.Name, m.Name), dropped.(*atomic.Int32), func() {
@@ -170,7 +170,7 @@ func refusalsOf(h *Host, m config.Model) *llm.Refusals {
 
 // sayToolless says once that tools are described to m in words because its endpoint says
 // that they are lost otherwise: a person who did not configure that would not expect it.
-func (h *Host) sayToolless(m config.Model) {
+func sayToolless(h *Host, m config.Model) {
 	at := h.Config.InfoAt(m, "tools")
 	if _, said := h.inWords.LoadOrStore(learner(m), true); !said && at.From == provider.Endpoint {
 		h.warnf("%s takes no tools (%s): they are described to it in words ([models.%q] tools = true sends them as they are)", m, at, m)
