@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -42,6 +43,7 @@ type node struct {
 	joins bool             // the next piece has all that has streamed
 	skip  int              // the parts of it before this one were sent
 	parts map[int]streamed // of that reply, by index
+	read  int              // how many quarters of the request it is said that the model has read
 	sofar strings.Builder  // its text
 }
 
@@ -321,7 +323,7 @@ func (n *node) told(it *view.Item) (ups []update) {
 
 // newTurn begins the next reply.
 func (n *node) newTurn(turn int) {
-	n.turn, n.try, n.skip, n.joins = turn, 0, 0, false
+	n.turn, n.try, n.skip, n.read, n.joins = turn, 0, 0, 0, false
 	clear(n.parts)
 	n.sofar.Reset()
 }
@@ -351,6 +353,11 @@ func (n *node) typing(b openmanus.Typing) (ups []update) {
 		if !n.goesOn(b) {
 			n.again()
 		}
+	}
+	if b.Read < 100 && b.Read/25 > n.read { // a few times only: an editor takes nothing back
+		n.read = b.Read / 25
+		ups = append(ups, update{SessionUpdate: "agent_thought_chunk", MessageID: n.messageID(0) + "?",
+			Content: &content{Type: "text", Text: fmt.Sprintf("The model is reading the prompt, %d %%. ", b.Read)}})
 	}
 	for i, p := range b.Parts {
 		kind, text := chunkOf(p)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -275,6 +276,25 @@ func TestPieces(t *testing.T) {
 		if !maps.Equal(seen.texts, want) {
 			t.Errorf("after piece %d: %q", cut, seen.texts)
 		}
+	}
+}
+
+// An editor is told how much of a prompt was read, a few times, and it is no part of the reply.
+func TestReadingThePrompt(t *testing.T) {
+	var s Story
+	var told []string
+	for _, percent := range []int{0, 3, 26, 31, 44, 60, 80, 99, 100} {
+		for _, u := range s.next("s", openmanus.Event{Body: openmanus.Typing{Read: percent}}) {
+			told = append(told, u.SessionUpdate+" "+u.MessageID+" "+u.Content.(*content).Text+u.streamed)
+		}
+	}
+	want := []string{
+		"agent_thought_chunk t0.0? The model is reading the prompt, 26 %. ",
+		"agent_thought_chunk t0.0? The model is reading the prompt, 60 %. ",
+		"agent_thought_chunk t0.0? The model is reading the prompt, 80 %. ",
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("%q", told)
 	}
 }
 

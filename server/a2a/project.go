@@ -227,6 +227,12 @@ func (p *Projector) typing(b openmanus.Typing) {
 	if b.Reset {
 		p.typed, p.rest = false, ""
 	}
+	if b.Read > 0 && !p.typed {
+		now := t.Status
+		m := p.says(t, fmt.Sprintf("%s-reading-%d", p.Session, b.Turn), fmt.Sprintf("The model is reading the prompt, %d %%.", b.Read))
+		now.Message = &m
+		p.events = append(p.events, Event{Status: &StatusUpdate{Task: t.ID, Context: p.Context, Status: now}})
+	}
 	text := p.rest
 	for _, part := range b.Parts {
 		if part, ok := part.(llm.Text); ok {

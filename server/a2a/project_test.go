@@ -78,6 +78,13 @@ func TestWordsOfReplies(t *testing.T) {
 				`3.1 answer append=false last=true "Two"`, "3.2 completed",
 			},
 		},
+		"a prompt that is read": {
+			[]openmanus.Body{openmanus.Typing{Read: 44}, words(0, false, "Yes"), openmanus.Typing{Read: 90}, replies(0, 2, llm.Text{Text: "Yes"})},
+			[]string{
+				"2.1 working", " working The model is reading the prompt, 44 %.", ` answer append=false last=false "Yes"`,
+				`3.1 answer append=false last=true "Yes"`, "3.2 completed",
+			},
+		},
 		"of another turn": {[]openmanus.Body{words(7, false, "No")}, []string{"2.1 working"}},
 		"no answer": {
 			[]openmanus.Body{words(0, false, "Perhaps"), openmanus.Stopped{Turn: 0, Re: 2, Reason: "steps", Error: "enough"}},

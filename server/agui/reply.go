@@ -44,6 +44,9 @@ func (p *Projector) typing(e openmanus.Typing) {
 	if e.Reset {
 		p.parts, p.doubt = nil, true
 	}
+	if e.Read > 0 && len(p.parts) == 0 && p.reached {
+		p.append(fields{"type": "CUSTOM", "name": "reading_prompt", "value": fields{"percent": e.Read}})
+	}
 	for i, part := range e.Parts {
 		at := e.Part + i
 		for len(p.parts) <= at {

@@ -53,6 +53,15 @@ test("what a call printed before one looks comes once, whatever connects again",
   expect(v.calls.get("c1")!.live).toBe("anew");
 });
 
+test("how much of a prompt was read is told until words come", () => {
+  const v = upTo([user("one")], 99);
+  const typed = (body: object) => apply(v, { seq: 0, time: "", type: "typing", body: { turn: v.turn, part: 0, ...body } });
+  typed({ read: 44 });
+  expect(v.typing).toMatchObject({ read: 44, text: "" });
+  typed({ parts: [{ type: "text", text: "Yes" }] });
+  expect(v.typing).toMatchObject({ read: undefined, text: "Yes" });
+});
+
 test("every event that says something is told, also one of a newer version", () => {
   seq = 0;
   const v = upTo([

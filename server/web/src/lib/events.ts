@@ -40,6 +40,7 @@ export interface Said {
   text: string;
   thinking: string;
   images: Blob64[];
+  read?: number; // of what is typed: how much of the request the model has read, in per cent
 }
 
 export interface Blob64 {
@@ -333,7 +334,7 @@ function spent(v: View, b: any): void {
 function typed(v: View, b: any): void {
   if (b.turn < v.turn) return;
   if (b.reset || !v.typing) v.typing = { kind: "agent", seq: 0, time: "", text: "", thinking: "", images: [] };
-  v.typing = { ...v.typing, text: v.typing.text + textOf(b.parts), thinking: v.typing.thinking + textOf(b.parts, "thinking") };
+  v.typing = { ...v.typing, text: v.typing.text + textOf(b.parts), thinking: v.typing.thinking + textOf(b.parts, "thinking"), read: b.read };
 }
 
 function reply(v: View, ev: Event, m: Message): void {

@@ -147,6 +147,7 @@ export const words = {
   untrusted: "from outside",
   above: "Parent session",
   below: "Child sessions",
+  readingPrompt: "The model is reading the prompt, {percent} %",
   awaited: "It has not started yet; it will appear here.",
   earlier: "Show earlier messages",
   wholeMessage: "Show the whole message",

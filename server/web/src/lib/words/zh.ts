@@ -147,6 +147,7 @@ export const words: Record<Word, string> = {
   untrusted: "来自外部",
   above: "上级会话",
   below: "下级会话",
+  readingPrompt: "模型正在阅读提示，{percent}%",
   awaited: "尚未开始；开始后会显示。",
   earlier: "显示更早的内容",
   wholeMessage: "显示整条消息",
