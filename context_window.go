@@ -32,6 +32,8 @@ func (s *State) MakeRoom() (t Task, full bool) {
 		return Task{Do: Elide}, true
 	case cut.Gain > 0:
 		return compact, true
+	case len(s.ElidableCalls()) > 0:
+		return Task{Do: Elide}, true
 	}
 	return Task{Do: Stop, Turn: s.Turn, Re: s.Seq, Reason: Reason(llm.Context), Error: s.tooLarge(room)}, true
 }
@@ -131,6 +133,32 @@ func (s *State) ElidableNow() []llm.Result {
 		results = append(results, w.Result)
 	}
 	return results
+}
+
+// ElidableCalls returns the calls with large arguments that an [Elide] task replaces by
+// references when no result is left to replace: the oldest, as many as it takes to fit.
+// All of them have a result, so that the model needs their arguments no more.
+func (s *State) ElidableCalls() []llm.Call { return s.largeCalls(s.Size() - s.threshold()) }
+
+// ElidableCallsNow is [State.ElidableCalls] when the provider has refused a request as too
+// large, whatever is known of its window.
+func (s *State) ElidableCallsNow() []llm.Call { return s.largeCalls(s.Size() / 2) }
+
+// largeCalls returns the oldest calls with large arguments, as many as it takes to save so
+// many tokens.
+func (s *State) largeCalls(want int) (calls []llm.Call) {
+	for i, m := range s.Said {
+		if m.Role != llm.Assistant || s.marks[i].tokens < largeFloor || i == len(s.Said)-1 && s.Open() {
+			continue
+		}
+		for _, c := range m.Calls() {
+			if n := s.tokensOf(llm.Message{Parts: llm.Parts{c}}); n >= largeFloor && want > 0 {
+				calls = append(calls, c)
+				want -= s.scaled(n - refTokens)
+			}
+		}
+	}
+	return calls
 }
 
 // oldResults returns the oldest large results, as many as it takes to halve the
@@ -582,8 +610,12 @@ func (s *State) elided(e Elided) {
 	s.Elisions++
 	s.refused(e.Refused)
 	s.soft.undo = false
-	instead := make(map[string]llm.Parts)
+	instead, inputs := make(map[string]llm.Parts), make(map[string]string)
 	for _, x := range e.Calls {
+		if x.Input {
+			inputs[x.Call] = x.Text
+			continue
+		}
 		instead[x.Call] = llm.Parts{llm.Text{Text: x.Text}}
 	}
 	for i, c := range s.Calls {
@@ -596,24 +628,29 @@ func (s *State) elided(e Elided) {
 	}
 	s.Said, s.marks = slices.Clone(s.Said), slices.Clone(s.marks) // requests under way share the old ones
 	for i, m := range s.Said {
-		if parts, some := elide(m, instead); some {
+		if parts, some := elide(m, instead, inputs); some {
 			s.Said[i].Parts = parts
 			s.replaceTokens(i, s.tokensOf(s.Said[i]))
 		}
 	}
 }
 
-// elide returns the parts of a message with some results replaced, and whether
-// there were any.
-func elide(m llm.Message, instead map[string]llm.Parts) (parts llm.Parts, some bool) {
-	if m.Role != llm.Tool {
-		return nil, false
-	}
+// elide returns the parts of a message with some results and arguments replaced, and
+// whether there were any.
+func elide(m llm.Message, instead map[string]llm.Parts, inputs map[string]string) (parts llm.Parts, some bool) {
 	parts = slices.Clone(m.Parts)
 	for i, p := range parts {
-		if r, ok := p.(llm.Result); ok && instead[r.ID] != nil {
-			r.Parts = instead[r.ID]
-			parts[i], some = r, true
+		switch p := p.(type) {
+		case llm.Result:
+			if to := instead[p.ID]; to != nil {
+				p.Parts = to
+				parts[i], some = p, true
+			}
+		case llm.Call:
+			if to := inputs[p.ID]; to != "" {
+				p.Input, p.Ran = to, ""
+				parts[i], some = p, true
+			}
 		}
 	}
 	return parts, some

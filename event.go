@@ -625,11 +625,12 @@ func CallsOf(b Body) []llm.Call {
 	return nil
 }
 
-// An Elision replaces the result of one call.
+// An Elision replaces the result of one call, or its arguments.
 type Elision struct {
 	Call  string `json:"call"`
 	Text  string `json:"text"`
-	Whole Ref    `json:"whole,omitempty"` // the result's text
+	Whole Ref    `json:"whole,omitempty"` // the result's text, or the arguments
+	Input bool   `json:"input,omitempty"` // Text replaces the arguments, and is a JSON object
 }
 
 // Foreign is a body of a type that this version does not know: a later version

@@ -15,10 +15,10 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// elide returns the event that replaces results by references, after it has stored
-// their texts as blobs. It returns nil if there is nothing to replace.
-func (w *Worker) elide(ctx context.Context, s *openmanus.State, results []llm.Result) (openmanus.Body, error) {
-	if len(results) == 0 {
+// elide returns the event that replaces results and arguments of calls by references, after
+// it has stored their texts as blobs. It returns nil if there is nothing to replace.
+func (w *Worker) elide(ctx context.Context, s *openmanus.State, results []llm.Result, calls []llm.Call) (openmanus.Body, error) {
+	if len(results)+len(calls) == 0 {
 		return nil, nil
 	}
 	e := openmanus.Elided{N: s.Elisions}
@@ -33,7 +33,36 @@ func (w *Worker) elide(ctx context.Context, s *openmanus.State, results []llm.Re
 			call.Name, len(text), openmanus.ShortRef(s.Refs(), ref), beginning(text, 120))
 		e.Calls = append(e.Calls, openmanus.Elision{Call: r.ID, Text: note, Whole: ref})
 	}
+	for _, c := range calls {
+		ref, err := w.blobs().Put(ctx, []byte(c.Input))
+		if err != nil {
+			return nil, fmt.Errorf("keeping the arguments of %s: %w", c.ID, err)
+		}
+		text := withoutLongTexts(c.Input, fmt.Sprintf("the rest was left out to make room; read_output {\"ref\":%q} shows all arguments", openmanus.ShortRef(s.Refs(), ref)))
+		e.Calls = append(e.Calls, openmanus.Elision{Call: c.ID, Text: text, Whole: ref, Input: true})
+	}
 	return e, nil
+}
+
+// maxLeftTexts is how many bytes arguments may have whose long texts were left out.
+const maxLeftTexts = 400
+
+// withoutLongTexts returns the arguments of a call with the beginning of long texts, each
+// followed by a note; or the note alone, if there is much besides texts.
+func withoutLongTexts(input, note string) string {
+	var all map[string]any
+	if json.Unmarshal([]byte(input), &all) == nil {
+		for name, v := range all {
+			if text, ok := v.(string); ok && len(text) > 160 {
+				all[name] = fmt.Sprintf("%s [%d bytes: %s]", beginning(text, 40), len(text), note)
+			}
+		}
+		if short, err := json.Marshal(all); err == nil && len(short) <= maxLeftTexts {
+			return string(short)
+		}
+	}
+	short, _ := json.Marshal(map[string]string{"left_out": fmt.Sprintf("%d bytes: %s", len(input), note)}) // a string has no other form
+	return string(short)
 }
 
 // compact stores the older part of the conversation as a blob and has a model
@@ -123,7 +152,11 @@ func (w *Worker) shrink(ctx context.Context, x *Session, t openmanus.Task, refus
 			return b, err
 		}
 	}
-	b, err := w.elide(ctx, s, results)
+	var calls []llm.Call
+	if len(results) == 0 {
+		calls = s.ElidableCallsNow()
+	}
+	b, err := w.elide(ctx, s, results, calls)
 	if e, ok := b.(openmanus.Elided); ok {
 		e.Refused = refused.Error()
 		b = e

@@ -207,7 +207,11 @@ func (w *Worker) do(ctx context.Context, x *Session, t openmanus.Task) (openmanu
 	case openmanus.Delegate:
 		return reserve(x.ID, s, t, delegations(x)), nil
 	case openmanus.Elide:
-		return w.elide(context.WithoutCancel(ctx), s, s.Elidable())
+		results, calls := s.Elidable(), []llm.Call(nil)
+		if len(results) == 0 {
+			calls = s.ElidableCalls()
+		}
+		return w.elide(context.WithoutCancel(ctx), s, results, calls)
 	}
 	if t.Turn != s.Turn { // all others are outcomes of a turn
 		return nil, nil

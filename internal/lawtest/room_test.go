@@ -251,6 +251,46 @@ func TestNeverOverTheWindow(t *testing.T) {
 	}
 }
 
+// What the model wrote itself makes room, too: the arguments of a call that has its result
+// are replaced by a reference, where nothing else is left.
+func TestLargeArgumentsMakeRoom(t *testing.T) {
+	text := strings.Repeat("a line of the file, and another one; ", 220)
+	n := 0
+	m := tight(5000, func(_ int, req *llm.Request) take {
+		if asksForSummary(req) {
+			return take{Message: llmtest.Say("I wrote files.")}
+		}
+		if n++; n > 12 {
+			return take{Message: llmtest.Say("done")}
+		}
+		return take{Message: llmtest.Use("", "write", map[string]any{"path": fmt.Sprintf("f%d.txt", n), "content": fmt.Sprint(n, text)})}
+	})
+	write := tool("write", openmanus.Hints{ReadOnly: true}, func(context.Context, openmanus.Call) (openmanus.Result, error) {
+		return openmanus.TextResult("written"), nil
+	})
+	a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{write}, Window: openmanus.Window{Tokens: 5000}, Limits: openmanus.Limits{Stuck: -1}}
+	l, j := begin(t, a, "Write twelve files.")
+	ended(t, wake(t, l), openmanus.Finished, "")
+	lawfulWithCuts(t, j, m.asked())
+	inputs := 0
+	for _, ev := range events(t, j, sess) {
+		if b, ok := ev.Body.(openmanus.Elided); ok {
+			for _, x := range b.Calls {
+				whole, err := openmanus.ReadBlob(t.Context(), j, x.Whole)
+				if x.Input && (err != nil || !strings.Contains(string(whole), text) || !strings.Contains(x.Text, `"path":"f`) || !strings.Contains(x.Text, "read_output")) {
+					t.Errorf("%v: %s stands for %d bytes", err, x.Text, len(whole))
+				}
+				if x.Input {
+					inputs++
+				}
+			}
+		}
+	}
+	if inputs == 0 {
+		t.Errorf("no arguments were left out\n%s", log(t, j, sess))
+	}
+}
+
 // A request that cannot be cut is not sent: the person reads how large it is.
 func TestATaskLargerThanTheWindow(t *testing.T) {
 	m := tight(4000, func(int, *llm.Request) take { return take{Message: llmtest.Say("hm")} })

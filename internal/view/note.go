@@ -41,7 +41,11 @@ func Note(b openmanus.Body) (text string, bad bool) {
 	case openmanus.ModeSet:
 		return "the mode is " + b.Mode + " from here on", false
 	case openmanus.Elided:
-		return fmt.Sprintf("to make room, the model no longer sees %d old results whole", len(b.Calls)), false
+		what := "old results"
+		if len(b.Calls) > 0 && b.Calls[0].Input {
+			what = "long arguments"
+		}
+		return fmt.Sprintf("to make room, the model no longer sees %d %s whole", len(b.Calls), what), false
 	case openmanus.Compacted:
 		text := fmt.Sprintf("compaction: the model sees a summary in place of the events before %d", b.UpTo)
 		if b.Refused != "" {

@@ -17,7 +17,7 @@ def step(n):
     """What the model does in its n-th step: the name of a tool, and its arguments."""
     return [
         ("bash", {"command": f"seq {n} {n + 700}"}),
-        ("file_saver", {"file_path": f"f{n}.py", "content": "".join(FUNCTION % (i, n) for i in range(20))}),
+        ("file_saver", {"file_path": f"f{n}.py", "content": "".join(FUNCTION % (i, n) for i in range(40))}),
         ("bash", {"command": f"cat f{n - 1}.py; head -c 1500 /dev/urandom | base64"}),
         ("bash", {"command": "cat nothing; ls -l; env | sort"}),
         ("str_replace_editor", {"command": "view", "path": f"f{n - 3}.py"}),
