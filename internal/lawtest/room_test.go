@@ -251,7 +251,7 @@ func TestNeverOverTheWindow(t *testing.T) {
 	}
 }
 
-// What the model wrote itself makes room, too: the arguments of a call that has its result
+// A call that has its result makes room with its arguments: they
 // are replaced by a reference, where nothing else is left.
 func TestLargeArgumentsMakeRoom(t *testing.T) {
 	text := strings.Repeat("a line of the file, and another one; ", 220)
