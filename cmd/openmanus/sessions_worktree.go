@@ -50,6 +50,7 @@ func (c *sessionsApplyCmd) Run(ctx context.Context, t *terminal, g *globals) err
 	}
 	if p.Nothing() {
 		fmt.Fprintf(t.out, "nothing to apply: %s has what the session did\n", clip.Plain(p.Repository))
+		x.showIgnored(p.Ignored, staysIgnored)
 		return nil
 	}
 	commits := ""
@@ -58,6 +59,9 @@ func (c *sessionsApplyCmd) Run(ctx context.Context, t *terminal, g *globals) err
 	}
 	fmt.Fprintf(t.out, "%s: %s%s changed\n", clip.Plain(p.Repository), commits, clip.Count(len(p.Changes), "file"))
 	x.showChanges("  = %s stays as it is: %s", p.Kept)
+	if c.Yes { // otherwise they were named before
+		x.showIgnored(p.Ignored, staysIgnored)
+	}
 	if len(p.Changes) > 0 {
 		x.note("these changes are not committed")
 	}
@@ -96,7 +100,23 @@ func (x *session) showApply(p *host.ApplyPlan) {
 	for _, name := range p.Repositories {
 		x.line("  = %s stays in the worktree: it is a repository of its own", name)
 	}
+	x.showIgnored(p.Ignored, staysIgnored)
 }
+
+// maxIgnored is how many ignored files are named.
+const maxIgnored = 10
+
+// showIgnored names files of the worktree that git ignores, and says what becomes of them.
+func (x *session) showIgnored(names []string, what string) {
+	for _, name := range names[:min(len(names), maxIgnored)] {
+		x.line("  = %s%s", name, what)
+	}
+	if more := len(names) - maxIgnored; more > 0 {
+		x.line("  = %d more%s", more, what)
+	}
+}
+
+const staysIgnored = " stays in the worktree: git ignores it"
 
 // branchText names what the person's checkout is at.
 func branchText(p *host.ApplyPlan) string {
@@ -164,6 +184,10 @@ func (c *sessionsDiscardCmd) Run(ctx context.Context, t *terminal, g *globals) e
 		if len(p.Uncommitted) > 0 {
 			x.note("changes of %s that are not committed would be lost:", clip.Count(len(p.Uncommitted), "file"))
 			x.showChanges("", p.Uncommitted)
+		}
+		if len(p.Ignored) > 0 {
+			x.note("what git ignores would be lost:")
+			x.showIgnored(p.Ignored, "")
 		}
 		if p.Plan.Nothing() {
 			x.note("nothing is lost but what git ignores: %s has the work", p.Repository)

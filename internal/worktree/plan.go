@@ -37,6 +37,8 @@ type Plan struct {
 	Uncommitted []Change `json:"uncommitted"`
 	// Repositories are directories of the checkout that are repositories of their own.
 	Repositories []string `json:"repositories,omitempty"`
+	// Ignored are files and directories of the checkout that git ignores: they stay there.
+	Ignored []string `json:"ignored,omitempty"`
 
 	// Conflicts are files that the commits change otherwise than the person's do, and
 	// Yours those that the person has changed and not committed, and that the commits
@@ -199,6 +201,11 @@ func (s *Stage) Plan(ctx context.Context, temp string) (*Plan, error) {
 	if p.tip, p.tree, p.Repositories, err = s.read(ctx); err != nil {
 		return nil, err
 	}
+	ignored, err := s.tree.run(ctx, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+	if err != nil {
+		return nil, fmt.Errorf("the ignored files of the worktree cannot be listed: %w", err)
+	}
+	p.Ignored = fields(ignored)
 	if p.head, err = s.t.mine().run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
 		return nil, refuse("the checkout %s is at no commit any more", s.t.Repository)
 	}
