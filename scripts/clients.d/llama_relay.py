@@ -1,4 +1,4 @@
-"""A scripted task of 40 steps, of which a real llama.cpp with a window of 8,192 tokens sees every request, and is asked for one
+"""A scripted task, of 14 steps or LLAMA_STEPS, of which a real llama.cpp with a window of 8,192 tokens sees every request, and is asked for one
 token: it refuses none. LLAMA_TASKS=all does the task also where the template of the model has no tools."""
 import json
 import os
@@ -8,7 +8,7 @@ import check as c
 from check import check
 from llama import Desk, Llama, Relay
 
-STEPS = 40
+STEPS = int(os.environ.get("LLAMA_STEPS", 14))
 TOOLS = (pathlib.Path(__file__).parent / "llama_tools.jinja").read_text()
 FUNCTION = "def f%d(numbers, factor=%d):\n    return [n * factor for n in numbers if n %% 2 == 0]\n\n\n"
 
