@@ -85,7 +85,7 @@ func (t *search) notRun(ctx context.Context, b openmanus.CallDone) {
 		t.tasks(ctx, openmanus.Delegate, b.Call, world{})
 	}
 	if !t.over() { // the gate asks, and the preview fails
-		w := world{hints: hints, verdict: openmanus.Verdict{Ask: true}, fails: errors.New(b.Parts.Text())}
+		w := world{hints: hints, verdict: openmanus.Verdict{Ask: true}, fails: errors.New(b.Parts.Text()), seen: b.Seen}
 		t.best = nil
 		t.tasks(ctx, openmanus.Rule, b.Call, w)
 	}

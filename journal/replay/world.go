@@ -182,7 +182,10 @@ func (t *recordedTool) Run(ctx context.Context, _ openmanus.Call) (openmanus.Res
 
 func (t *recordedTool) Hints(openmanus.Call) openmanus.Hints { return t.p.world.hints }
 
-func (t *recordedTool) Preview(context.Context, openmanus.Call) (string, error) {
+func (t *recordedTool) Preview(ctx context.Context, _ openmanus.Call) (string, error) {
+	for _, f := range t.p.world.seen {
+		sight.SawFile(ctx, sight.File(f))
+	}
 	return t.p.world.preview, t.p.world.fails
 }
 
