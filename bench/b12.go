@@ -56,7 +56,7 @@ func b12Same(library *codec.Codec) error {
 			if err != nil {
 				return err
 			}
-			if got := tokens.For("openai", "gpt-5").Text(text); got != want {
+			if got := tokens.For(false, "gpt-5").Text(text); got != want {
 				return fmt.Errorf("%s: %d tokens, and %d by the library", kind.name, got, want)
 			}
 		}
@@ -66,7 +66,7 @@ func b12Same(library *codec.Codec) error {
 
 func (b *bench) b12Speed(ctx context.Context, t *table, name, text string, library *codec.Codec, target string) error {
 	ours := func() (float64, error) {
-		c := tokens.For("openai", "gpt-5") // which remembers what it counted
+		c := tokens.For(false, "gpt-5") // which remembers what it counted
 		start := time.Now()
 		c.Text(text)
 		return time.Since(start).Seconds(), nil
@@ -92,7 +92,7 @@ func (b *bench) b12Speed(ctx context.Context, t *table, name, text string, libra
 // b12Append measures what it takes to count a conversation again to which
 // something was added.
 func (b *bench) b12Append() {
-	c := tokens.For("openai", "gpt-5")
+	c := tokens.For(false, "gpt-5")
 	var messages []llm.Message
 	for i := range 500 {
 		messages = append(messages, llm.Say(llm.User, fmt.Sprint(i)+b12Text(b12Kinds[i%len(b12Kinds)].words, 10_000)))

@@ -266,7 +266,7 @@ func (h *Host) gateOf(a *openmanus.Agent) (openmanus.Gate, error) {
 // addHelpers gives an agent, whose model is m, the models beside its own: those
 // that are asked when it fails, and the one that writes summaries.
 func (h *Host) addHelpers(agent *openmanus.Agent, m config.Model) error {
-	agent.Counter = tokens.For(m.Provider.Name, m.Name)
+	agent.Counter = tokens.For(m.Provider.OwnServer(), m.Name)
 	others, err := h.fallbacks(m)
 	if err != nil {
 		return err
@@ -317,7 +317,7 @@ func (h Env) Shown(cfg *config.Config, kind agents.Kind) (*openmanus.Agent, erro
 // HeadTokens returns how many tokens the instructions and tools of an agent take in
 // every request, as OpenAI's newest models count.
 func HeadTokens(a *openmanus.Agent) int {
-	return llm.CountHead(tokens.For("", ""), a.Instructions, a.Configured(0).Offered())
+	return llm.CountHead(tokens.For(false, ""), a.Instructions, a.Configured(0).Offered())
 }
 
 // BareAgent makes the agent of spec without model and MCP servers, for a surface

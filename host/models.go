@@ -127,7 +127,7 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 		sayToolless(h, m)
 	case m.Provider.Compatible && (own == nil || own.Tools == nil): // a person knows better
 		dropped, _ := h.toolless.LoadOrStore(learner(m), new(atomic.Int32))
-		model = llm.KeepTools(model, tokens.For(m.Provider.Name, m.Name), dropped.(*atomic.Int32), func() {
+		model = llm.KeepTools(model, tokens.For(m.Provider.OwnServer(), m.Name), dropped.(*atomic.Int32), func() {
 			h.book.found(m, config.Fact{Key: "tools", Value: "false", From: "what it counts",
 				Why: "it counted far fewer tokens than a request with its tools has, and called none"})
 			h.warnf("%s leaves the tools out of what the model reads: they are described to it in words from now on (openmanus models probe --forget %s, or [models.%q] tools = true, takes that back)", m, m, m)
@@ -194,7 +194,7 @@ func (h *Host) eye(m config.Model) (llm.Model, llm.Counter, string) {
 	if err != nil {
 		return broken{err}, nil, eye.String()
 	}
-	return llm.Retry(h.watched(reader, eye), h.retry(0)), tokens.For(eye.Provider.Name, eye.Name), eye.String()
+	return llm.Retry(h.watched(reader, eye), h.retry(0)), tokens.For(eye.Provider.OwnServer(), eye.Name), eye.String()
 }
 
 // watched returns a model that reports a wrong endpoint with

@@ -35,7 +35,7 @@ func (h *Host) decides(_ context.Context, s *openmanus.State) (openmanus.Flow, e
 	configure := func(a *openmanus.Agent) error {
 		a.Name = spec.Name()
 		if m, err := h.named(spec.Model, spec.Endpoint); err == nil {
-			a.Counter = tokens.For(m.Provider.Name, m.Name)
+			a.Counter = tokens.For(m.Provider.OwnServer(), m.Name)
 		}
 		if name := h.Config.Context.Summarizer; name != "" {
 			if m, err := h.named(name, ""); err == nil {
@@ -121,7 +121,7 @@ func (h *Host) today(ctx context.Context, s *openmanus.State) (*openmanus.Agent,
 	if err != nil {
 		return nil, mistake(err)
 	}
-	agent.Settings, agent.Window, agent.Counter, agent.Spec = m.Settings, s.Config.Window, tokens.For(m.Provider.Name, m.Name), spec
+	agent.Settings, agent.Window, agent.Counter, agent.Spec = m.Settings, s.Config.Window, tokens.For(m.Provider.OwnServer(), m.Name), spec
 	if err := addClient(agent, spec.Client); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 	}
 	text := strings.ReplaceAll(environment(h, p.path("ws")), p.path("ws"), "/home/ann/sales") // a path as people have it, not one of random digits
 	said := llm.Message{Role: llm.User, Parts: llm.Parts{llm.Text{Text: text}, llm.Text{Text: "hi"}}}
-	n := host.HeadTokens(a) + llm.Count(tokens.For("", ""), said)
+	n := host.HeadTokens(a) + llm.Count(tokens.For(false, ""), said)
 	t.Logf("%d tokens", n)
 	if n > mostFirst {
 		t.Errorf("the first request has %d tokens, more than %d: make a tool rare, or its schema shorter", n, mostFirst)

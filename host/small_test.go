@@ -26,7 +26,7 @@ func TestToolsForSmallWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer closer.Close()
-		a.Counter, a.Window = tokens.For("", ""), openmanus.Window{Tokens: window}
+		a.Counter, a.Window = tokens.For(false, ""), openmanus.Window{Tokens: window}
 		found := deferTools(a, kind.Rare)
 		for _, spec := range a.Configured(0).Offered() {
 			names = append(names, spec.Name)

@@ -478,7 +478,6 @@ func TestBashAfterStartUpFiles(t *testing.T) {
 
 // A result says whether its command waited.
 func TestBashSaysThatItWaited(t *testing.T) {
-	tool := newBash(t, newProcWorkspace(t))
 	for command, want := range map[string]bool{
 		"sleep 1.1; test -f done || echo running":                                    true,
 		"for i in 1 2 3; do sleep 0.4; done; (exit 3)":                               true,
@@ -487,6 +486,7 @@ func TestBashSaysThatItWaited(t *testing.T) {
 		"end=$((SECONDS+2)); while [ $SECONDS -lt $end ]; do :; done; echo my-sleep": false,
 		"echo sleep": false,
 	} {
+		tool := newBash(t, newProcWorkspace(t)) // one of its own: wait waits for what others began
 		if res, err := runProc(t, tool, map[string]any{"command": command}, nil); err != nil || res.Waited != want {
 			t.Errorf("%s: waited %v, %v", command, res.Waited, err)
 		}

@@ -51,7 +51,7 @@ func newEndpoint(script []byte) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &endpoint{model: s.Model(), counter: tokens.For("openai", "gpt-5"), shown: map[string]int{}}, nil
+	return &endpoint{model: s.Model(), counter: tokens.For(false, "gpt-5"), shown: map[string]int{}}, nil
 }
 
 // chatRequest is what a client of Chat Completions sends.

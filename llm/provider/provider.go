@@ -162,6 +162,9 @@ func (p *Provider) First() string {
 	return p.DefaultModel
 }
 
+// OwnServer reports whether the models may be at a server of the person's own.
+func (p *Provider) OwnServer() bool { return p.Compatible || p.Local }
+
 // Owns reports whether base is an https address at one of p's hosts. A key of p is sent to
 // no other host unless the user names that host. A * in p's hosts stands for one or more
 // characters without a dot.

@@ -4,7 +4,7 @@
 // provider.
 //
 // The vocabularies of other providers are not public: for their models, text counts
-// as for OpenAI's newest models. Models at a server of one's own ("compat", "ollama") count
+// as for OpenAI's newest models. Models at a server of one's own count
 // each digit besides, as Qwen, Gemma, Mistral and SmolLM do, because their windows are small
 // and their servers refuse what does not fit.
 package tokens
@@ -29,13 +29,12 @@ type Counter struct {
 	kept map[uint64]int
 }
 
-// For returns the counter for a provider's model. Models of other makers are counted with
+// For returns the counter for a model, which may be at a server of one's own. Models of other makers are counted with
 // OpenAI's vocabulary, which is an estimate. It loads no vocabulary yet: that takes some
 // milliseconds at the first count. The counter is safe for concurrent use.
-func For(provider, name string) *Counter {
-	c := &Counter{vocabulary: bpe.O200k, image: detailed, seed: maphash.MakeSeed(), kept: make(map[uint64]int)}
+func For(own bool, name string) *Counter {
+	c := &Counter{vocabulary: bpe.O200k, image: detailed, digits: own, seed: maphash.MakeSeed(), kept: make(map[uint64]int)}
 	name = strings.ToLower(name)
-	c.digits = provider == "compat" || provider == "ollama"
 	switch {
 	case strings.Contains(name, "claude"):
 		c.image = anthropicImage

@@ -35,11 +35,11 @@ func TestImages(t *testing.T) {
 	}
 	b := llm.Blob{MIME: "image/png", Data: data.Bytes()}
 	for name, want := range map[string]int{"gpt-5": 1105, "claude-sonnet-4-5": 1600, "gemini-2.5-pro": 6 * 258} {
-		if got := For("any", name).Blob(b); got != want {
+		if got := For(false, name).Blob(b); got != want {
 			t.Errorf("%s counts %d, want %d", name, got, want)
 		}
 	}
-	if got := For("openai", "gpt-5").Blob(llm.Blob{MIME: "image/webp", Data: []byte("?")}); got != 765 {
+	if got := For(false, "gpt-5").Blob(llm.Blob{MIME: "image/webp", Data: []byte("?")}); got != 765 {
 		t.Errorf("an image that cannot be read: %d", got)
 	}
 }
@@ -51,11 +51,11 @@ func TestText(t *testing.T) {
 	}{
 		{"gpt-5", "", 0}, {"gpt-5", "hello world", 2}, {"gpt-4", "hello world", 2}, {"gpt-5", "Größe und 東京", 4}, {"gpt-5", "\xff\xfe", 1},
 	} {
-		if got := For("openai", tt.name).Text(tt.text); got != tt.want {
+		if got := For(false, tt.name).Text(tt.text); got != tt.want {
 			t.Errorf("%s counts %d for %q, want %d", tt.name, got, tt.text, tt.want)
 		}
 	}
-	if a, b := For("openai", "gpt-4").Text("antidisestablishmentarianism 東京都"), For("openai", "gpt-4o").Text("antidisestablishmentarianism 東京都"); a == b {
+	if a, b := For(false, "gpt-4").Text("antidisestablishmentarianism 東京都"), For(false, "gpt-4o").Text("antidisestablishmentarianism 東京都"); a == b {
 		t.Errorf("both vocabularies count %d", a)
 	}
 }
@@ -63,14 +63,15 @@ func TestText(t *testing.T) {
 // Models of small servers have a token for each digit, and refuse what does not fit.
 func TestDigits(t *testing.T) {
 	for _, tt := range []struct {
-		provider, text string
-		want           int
+		own  bool // a server of one's own
+		text string
+		want int
 	}{
-		{"openai", "1234567", 3}, {"compat", "1234567", 7}, {"ollama", "1234567", 7}, {"compat", "12 a 3456b", 2 + 1 + 1 + 4 + 1}, {"compat", "", 0}, {"compat", "7", 1},
-		{"openai", strings.Repeat("1234567 x\n", 100), 500}, {"compat", strings.Repeat("1234567 x\n", 100), 900},
+		{false, "1234567", 3}, {true, "1234567", 7}, {true, "12 a 3456b", 2 + 1 + 1 + 4 + 1}, {true, "", 0}, {true, "7", 1},
+		{false, strings.Repeat("1234567 x\n", 100), 500}, {true, strings.Repeat("1234567 x\n", 100), 900},
 	} {
-		if got := For(tt.provider, "qwen3").Text(tt.text); got != tt.want {
-			t.Errorf("%s counts %d for %q, want %d", tt.provider, got, tt.text, tt.want)
+		if got := For(tt.own, "qwen3").Text(tt.text); got != tt.want {
+			t.Errorf("own %v: %d for %q, want %d", tt.own, got, tt.text, tt.want)
 		}
 	}
 }
@@ -78,7 +79,7 @@ func TestDigits(t *testing.T) {
 // TestLongRuns: a run without spaces is merged whole, and in time.
 func TestLongRuns(t *testing.T) {
 	for _, name := range []string{"gpt-5", "gpt-4"} {
-		if got := For("openai", name).Text(strings.Repeat("a", 1<<20)); got != 1<<17 { // of aaaaaaaa
+		if got := For(false, name).Text(strings.Repeat("a", 1<<20)); got != 1<<17 { // of aaaaaaaa
 			t.Errorf("%s: %d", name, got)
 		}
 	}
@@ -86,7 +87,7 @@ func TestLongRuns(t *testing.T) {
 
 // TestIsSteady: what is remembered is what would be counted.
 func TestIsSteady(t *testing.T) {
-	c := For("openai", "gpt-5")
+	c := For(false, "gpt-5")
 	r := rand.New(rand.NewPCG(1, 2))
 	var texts []string
 	for range 1500 {

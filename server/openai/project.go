@@ -327,7 +327,7 @@ func (c *cutter) doubt() (n int) {
 }
 
 // counter counts as OpenAI's newest models do. It has no state that matters.
-var counter = tokens.For("", "")
+var counter = tokens.For(false, "")
 
 // within returns the words of text that max leaves room for. A word ends where the next
 // white space begins; one that may go on is kept back unless the text is whole.

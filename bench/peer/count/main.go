@@ -24,7 +24,7 @@ func run(args []string) error {
 	var first func() (keep any, n int)
 	switch {
 	case len(args) == 1 && args[0] == "ours":
-		first = func() (any, int) { c := tokens.For("openai", "gpt-5"); return c, c.Text("Hello.") }
+		first = func() (any, int) { c := tokens.For(false, "gpt-5"); return c, c.Text("Hello.") }
 	case len(args) == 1 && args[0] == "library":
 		first = func() (any, int) { c := codec.NewO200kBase(); n, _ := c.Count("Hello."); return c, n }
 	default:
