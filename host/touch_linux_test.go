@@ -120,7 +120,9 @@ func lookAround(t *testing.T, dir string) map[string]sighting {
 			}
 			s.File = files[st.Ino]
 		case info.Mode()&fs.ModeSymlink != 0:
-			s.Sum, err = os.Readlink(file)
+			if s.Sum, err = os.Readlink(file); err != nil {
+				return err
+			}
 		}
 		name, err := filepath.Rel(dir, file)
 		all[name] = s
