@@ -82,8 +82,8 @@ func (x Sessions) Prepare(ctx context.Context, id string, m *openmanus.UserSaid)
 	return false, nil
 }
 
-// Text returns a text in UTF-8 without a byte order mark. One in UTF-16 says so by the mark
-// that it begins with; any other data stays as it is.
+// Text returns data as a text in UTF-8 without a byte order mark. A text in UTF-16 begins
+// with such a mark. Text returns any other data as it is.
 func Text(data []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/openmanus-go/openmanus/act"
 )
 
-// A workspace that is entered through a link works by both of its names: the model is told
+// Both names of a workspace work, that of the directory and that of a link to it: the model is told
 // the one that commands find, tools take both, and every change is listed and comes back.
 func TestWorkspaceBehindALink(t *testing.T) {
 	p := newPlace(t, "")

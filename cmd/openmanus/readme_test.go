@@ -200,7 +200,7 @@ func localModel(t *testing.T) (url string) {
 	return server.URL
 }
 
-// A reader is somebody who has a new home directory and types what the page says.
+// A reader has a new home directory, and types what the page says.
 type reader struct {
 	home string
 	env  []string
@@ -250,7 +250,7 @@ func TestReadmeIsPlayed(t *testing.T) {
 		switch {
 		case strings.HasPrefix(line, "make "):
 			line = "make -n -C '" + root + "' " + strings.TrimPrefix(line, "make ")
-		case strings.Contains(line, "sessions rewind"): // nobody is there to be asked
+		case strings.Contains(line, "sessions rewind"): // the command would ask, and the test has no terminal
 			line += " --yes"
 		}
 		typed += "echo '" + strings.ReplaceAll("$ "+line, "'", `'\''`) + "'\n" + strings.ReplaceAll(line, repository, home) + "\n"

@@ -279,7 +279,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// An editor is told how much of a prompt was read, a few times, and it is no part of the reply.
+// The story tells an editor a few times how much of a prompt the model has read, apart from the reply.
 func TestReadingThePrompt(t *testing.T) {
 	var s Story
 	var told []string
