@@ -1,31 +1,50 @@
 package filelock
 
 import (
+	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 )
 
-// Those who hold the lock come one after the other.
+// Those who hold the lock come one after the other. What they count stands in a file, as what
+// the lock is for does: the lock is between processes and orders no memory.
 func TestLock(t *testing.T) {
-	path, n := filepath.Join(t.TempDir(), "x.lock"), 0
+	dir := t.TempDir()
+	lock, counter := filepath.Join(dir, "x.lock"), filepath.Join(dir, "x")
+	if err := os.WriteFile(counter, []byte("0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			unlock, err := Lock(path)
+			unlock, err := Lock(lock)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			defer unlock()
-			was := n
-			n = was + 1
+			was, err := os.ReadFile(counter)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			n, err := strconv.Atoi(string(was))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := os.WriteFile(counter, []byte(strconv.Itoa(n+1)), 0o600); err != nil {
+				t.Error(err)
+			}
 		})
 	}
-	if all.Wait(); n != 20 {
-		t.Errorf("%d of 20 counted", n)
+	all.Wait()
+	if n, err := os.ReadFile(counter); err != nil || string(n) != "20" {
+		t.Errorf("%s of 20 counted, %v", n, err)
 	}
-	if _, err := Lock(filepath.Join(path, "below")); err == nil {
+	if _, err := Lock(filepath.Join(lock, "below")); err == nil {
 		t.Error("a path that is none is locked")
 	}
 }
