@@ -3,7 +3,6 @@ package worktree
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -17,17 +16,30 @@ import (
 // Merge merges the commits of a plan into the branch of the person's checkout. The
 // branch of the checkout has them already: see [Stage.Sync]. The caller has looked
 // whether [Plan.CanMerge]; git itself changes nothing if a file of the person's is in
-// the way after all.
+// the way after all, or if the checkout has moved on since the plan.
+//
+// The merge is made on the stage, where no driver of the repository is known, and the
+// checkout goes forward to it.
 func (s *Stage) Merge(ctx context.Context, p *Plan) error {
 	if p.Total == 0 {
 		return nil
 	}
-	_, err := s.t.mine().run(ctx, "merge", "--quiet", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-autostash",
-		"--ff", "-m", "Merge branch '"+s.t.Branch+"'", p.tip)
-	if err != nil {
-		return fmt.Errorf("%w\nyour checkout is as git left it: git merge --abort takes a merge back that began", err)
+	to := p.tip
+	if p.from != p.head {
+		var err error
+		if to, err = s.git.run(ctx, "commit-tree", "-p", p.head, "-p", p.tip, "-m", "Merge branch '"+s.t.Branch+"'", p.merged); err != nil {
+			return err
+		}
+		if err := s.bring(ctx, to, p.head, p.tip); err != nil {
+			return err
+		}
 	}
-	return nil
+	g, err := s.t.mine().unfiltered(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = g.run(ctx, "merge", "--quiet", "--no-verify", "--no-autostash", "--ff-only", to)
+	return err
 }
 
 // Files are the files that a plan brings to the person's checkout, besides commits.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // A git runs the program git in a directory. It runs no hooks and no monitor of
-// files, whatever the configuration of the repository says.
+// files, and asks for no signature, whatever the configuration of the repository says.
 type git struct {
 	dir string
 	env []string // more variables
@@ -28,6 +29,43 @@ var private = []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1
 
 // errNoGit is the error where the program git is missing.
 var errNoGit = errors.New("the program git is not installed, and a worktree needs it")
+
+// programs matches the settings by which git, where it compares and writes files, runs
+// programs of a repository: see gitattributes(5), "filter". No other command that is run
+// in a person's repository runs a program that its configuration can name, besides those
+// which pipe switches off. Merges are made on a [Stage], and so by no driver of theirs.
+var programs = regexp.MustCompile(`(?is)^filter\..*\.(clean|smudge|process|required)$`)
+
+// unfiltered returns g without the filters that the repository in g.dir names. Those of
+// the person's own configuration stay, such as Git LFS.
+func (g git) unfiltered(ctx context.Context) (git, error) {
+	out, err := g.run(ctx, "config", "--list", "--show-scope", "-z")
+	if err != nil {
+		return g, err
+	}
+	parts := fields(out)
+	persons, repositories := map[string]string{}, map[string]bool{}
+	for i := 0; i+1 < len(parts); i += 2 {
+		key, value, _ := strings.Cut(parts[i+1], "\n")
+		switch scope := parts[i]; {
+		case !programs.MatchString(key):
+		case strings.Contains(key, "="):
+			return g, refuse("the configuration of the repository has the setting %q, whose name no option of git can carry: rename that filter", key)
+		case scope == "system" || scope == "global":
+			persons[key] = value
+		default:
+			repositories[key] = true
+		}
+	}
+	for key := range repositories {
+		value := persons[key]
+		if value == "" && strings.HasSuffix(key, ".required") {
+			value = "false"
+		}
+		g.set = append(g.set[:len(g.set):len(g.set)], key+"="+value)
+	}
+	return g, nil
+}
 
 // run runs git and returns what it printed, without the last line end.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
@@ -46,7 +84,7 @@ func (g git) feed(ctx context.Context, in io.Reader, args ...string) (string, er
 // pipe is feed that writes what git prints to out.
 func (g git) pipe(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
 	all := []string{
-		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "merge.verifySignatures=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"-c", "submodule.recurse=false", "-c", "protocol.allow=never", "-c", "protocol.file.allow=always",
 		"-c", "core.quotePath=false",
 	}

@@ -48,10 +48,11 @@ type Plan struct {
 	// Blocked is another reason for which the commits cannot be merged; "".
 	Blocked string `json:"blocked,omitempty"`
 
-	head string // the commit of the person's checkout
-	tip  string // that of the checkout
-	tree string // the checkout with what is not committed
-	from string // the last commit that both have
+	head   string // the commit of the person's checkout
+	tip    string // that of the checkout
+	tree   string // the checkout with what is not committed
+	from   string // the last commit that both have
+	merged string // the tree that a merge of the commits makes
 }
 
 const maxCommits = 20
@@ -170,7 +171,7 @@ func (s *Stage) Sync(ctx context.Context, t *Tree, keep func() error) error {
 	if err == nil && now != t.Tip {
 		return fmt.Errorf("the branch %s was moved by someone else: rename it, and try again", t.Branch)
 	}
-	if err := s.bring(ctx, tip); err != nil {
+	if err := s.bring(ctx, tip, s.t.Base); err != nil {
 		return fmt.Errorf("the commits of the worktree: %w", err)
 	}
 	if err := t.setBranch(ctx, tip, now); err != nil {
@@ -180,17 +181,20 @@ func (s *Stage) Sync(ctx context.Context, t *Tree, keep func() error) error {
 	return keep()
 }
 
-// bring stores the objects of a commit in the repository that it does not have.
-func (s *Stage) bring(ctx context.Context, tip string) error {
+// bring stores the objects of a commit in the repository, which has those of the others.
+func (s *Stage) bring(ctx context.Context, commit string, has ...string) error {
+	list := []string{commit}
+	for _, c := range has {
+		list = append(list, "^"+c)
+	}
 	var pack bytes.Buffer
-	if err := s.git.pipe(ctx, strings.NewReader(tip+"\n^"+s.t.Base+"\n"), &pack,
-		"pack-objects", "--revs", "--stdout", "--quiet"); err != nil {
+	if err := s.git.pipe(ctx, strings.NewReader(strings.Join(list, "\n")+"\n"), &pack, "pack-objects", "--revs", "--stdout", "--quiet"); err != nil {
 		return err
 	}
 	if _, err := s.t.mine().feed(ctx, &pack, "unpack-objects", "-q", "--strict"); err != nil {
 		return err
 	}
-	_, err := s.t.mine().run(ctx, "rev-list", "--objects", "--quiet", tip, "^"+s.t.Base) // all of it is there
+	_, err := s.t.mine().run(ctx, append([]string{"rev-list", "--objects", "--quiet"}, list...)...) // all of it is there
 	return err
 }
 
@@ -277,6 +281,7 @@ func (s *Stage) tryMerge(ctx context.Context, p *Plan) error {
 			tree = parts[0]
 		}
 	}
+	p.merged = tree
 	var err error
 	if p.Committed, err = s.differ(ctx, p.head, tree); err != nil {
 		return err

@@ -69,6 +69,10 @@ func Find(ctx context.Context, dir string) (t Tree, err error) {
 	case what != "false\ntrue":
 		return t, refuse("%s is in a git directory: go to the checkout", dir)
 	}
+	gitDir, err := (git{dir: dir}).run(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return t, err
+	}
 	if t.Repository, err = (git{dir: dir}).run(ctx, "rev-parse", "--show-toplevel"); err != nil {
 		return t, err
 	}
@@ -77,6 +81,11 @@ func Find(ctx context.Context, dir string) (t Tree, err error) {
 	}
 	t.Within, t.Repository = strings.TrimSuffix(t.Within, "/"), filepath.FromSlash(t.Repository)
 	g := t.mine()
+	// With core.worktree the files lie elsewhere: what is brought would be written there.
+	if at, err := g.run(ctx, "rev-parse", "--absolute-git-dir"); err != nil || at != gitDir || !exists(filepath.Join(t.Repository, ".git")) {
+		return t, refuse("the git directory %s says that its files are in %s, where it is not found (core.worktree): go to the checkout itself",
+			gitDir, t.Repository)
+	}
 	if t.Base, err = g.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
 		return t, refuse("the repository %s has no commit yet: make a first one, so that a worktree has something to begin with", t.Repository)
 	}
@@ -126,7 +135,11 @@ func (t Tree) mine() git { return git{dir: t.Repository} }
 // uncommitted returns the names of the files in the person's checkout that differ from
 // its last commit, or that git does not know and does not ignore.
 func (t Tree) uncommitted(ctx context.Context) (map[string]bool, error) {
-	out, err := t.mine().run(ctx, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+	g, err := t.mine().unfiltered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := g.run(ctx, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
 	if err != nil {
 		return nil, err
 	}

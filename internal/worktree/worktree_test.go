@@ -65,7 +65,19 @@ func TestFind(t *testing.T) {
 			script: project + "git init -q -b main m; cd m; git -c protocol.file.allow=always submodule add -q ../r sub; git commit -qm m",
 			at:     "m", notes: "submodules are empty",
 		},
+		"a submodule": {
+			script: project + "git init -q -b main m; cd m; git -c protocol.file.allow=always submodule add -q ../r sub; git commit -qm m",
+			at:     "m/sub",
+		},
 		"sha256": {script: "git init -q --object-format=sha256 r; cd r; echo a > a; git add a; git commit -qm a", at: "r"},
+		"files elsewhere": {
+			script: project + "mkdir -p up/r; mv r/.git up/r/; mv r/a up/; git -C up/r config core.worktree $PWD/up", at: "up/r",
+			refused: "core.worktree",
+		},
+		"files elsewhere, with a repository": {
+			script: project + "mkdir -p up/r; cp -r r/.git up/r/; cp -r r/.git up/.git; git -C up/r config core.worktree $PWD/up", at: "up/r",
+			refused: "core.worktree",
+		},
 		"LFS": {
 			script: project + "cd r; echo '*.bin filter=lfs' > d/.gitattributes; git add .; git commit -qm l", at: "r", notes: "are pointers",
 		},
@@ -269,4 +281,76 @@ END
 	}
 	again(t, tree.Dir, "git status > /dev/null 2>&1 || true; test -e evil") // it can
 	again(t, tree.Repository, `grep -q y d/b; grep -q y a; test "$(cat x)" = x; git log -1 | grep -q Merge`)
+}
+
+// The configuration of the person's repository may be a stranger's: a directory that was
+// unpacked, or shared. What it names runs neither when a worktree is made nor when its
+// work is brought.
+func TestTheRepositoryRunsNothing(t *testing.T) {
+	const everyFile = "'* filter=e diff=e merge=e'"
+	for name, script := range map[string]string{
+		"filters":                `git config filter.e.clean "$evil"; git config filter.e.smudge "$evil"; git config filter.e.required true; ATTR=in`,
+		"a filter that stays":    `git config filter.e.process "$evil"; git config filter.e.required true; ATTR=in`,
+		"filters of its own":     `git config filter.e.clean "$evil"; git config filter.e.smudge "$evil"; ATTR=info`,
+		"a file that it reads":   `git config -f ../more filter.e.clean "$evil"; git config include.path $PWD/../more; ATTR=in`,
+		"for this directory":     `git config -f ../more filter.e.clean "$evil"; git config includeIf.gitdir:$PWD/.path $PWD/../more; ATTR=in`,
+		"for this checkout":      `git config extensions.worktreeConfig true; git config --worktree filter.e.clean "$evil"; ATTR=in`,
+		"a driver of merges":     `git config merge.e.driver "$evil"; ATTR=in`,
+		"the driver of merges":   `git config merge.default e; git config merge.e.driver "$evil"`,
+		"drivers of differences": `git config diff.e.command "$evil"; git config diff.e.textconv "$evil"; git config diff.external "$evil"; ATTR=in`,
+		"a monitor of files":     `git config core.fsmonitor "$evil"`,
+		"signatures":             `git config gpg.program "$evil"; git config merge.verifySignatures true; git config commit.gpgSign true; git config log.showSignature true`,
+		"signatures by ssh":      `git config gpg.format ssh; git config gpg.ssh.program "$evil"; git config commit.gpgSign true; git config user.signingKey x`,
+		"where a program asks":   `for k in core.editor sequence.editor core.pager core.askPass core.sshCommand core.gitProxy credential.helper; do git config $k "$evil"; done`,
+		"other names":            `for k in status merge config rev-parse; do git config alias.$k "!$evil"; git config pager.$k "$evil"; done`,
+		"what serves it":         `git config uploadpack.packObjectsHook "$evil"; git config core.alternateRefsCommand "$evil"`,
+		"remotes":                `git config remote.origin.uploadpack "$evil"; git config remote.origin.url "ext::$evil"; git config protocol.ext.allow always`,
+		"hooks": `for h in post-checkout pre-commit post-merge pre-merge-commit commit-msg prepare-commit-msg reference-transaction post-index-change post-rewrite pre-auto-gc
+			do printf '#!/bin/sh\n%s\n' "$evil" > .git/hooks/$h; chmod +x .git/hooks/$h; done`,
+		"hooks elsewhere": `mkdir h; for h in post-checkout post-merge reference-transaction post-index-change
+			do printf '#!/bin/sh\n%s\n' "$evil" > h/$h; chmod +x h/$h; done; git config core.hooksPath $PWD/h`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			top := sh(t, project+`cd r; mkdir -p .git/hooks; printf 'touch '$HOME'/evil; cat; true\n' > ../e.sh; evil="sh $HOME/e.sh"
+				`+script+`
+				case "$ATTR" in info) mkdir -p .git/info; echo `+everyFile+` > .git/info/attributes;; in) echo `+everyFile+` > .gitattributes
+					git -c core.hooksPath=/dev/null -c filter.e.clean= -c filter.e.process= -c filter.e.required=false add .gitattributes
+					git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c filter.e.clean= -c filter.e.process= -c filter.e.required=false commit --no-gpg-sign -qm attributes;; esac
+				rm -f ../evil`)
+			tree, err := Find(t.Context(), filepath.Join(top, "r"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree = checkout(t, tree, top)
+			again(t, tree.Dir, `printf '1\n2\n3\n4\n5\ny\n' > a; echo x > x; git add .; git commit -qm x; echo y >> d/b`)
+			again(t, tree.Repository, `sed -i s/1/one/ a
+				git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c filter.e.clean= -c filter.e.process= -c filter.e.required=false commit --no-gpg-sign -qam other
+				touch a c d/b .gitignore`)
+			stage := stageOf(t, tree, top)
+			p, err := stage.Plan(t.Context(), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !p.CanMerge() {
+				t.Fatalf("%+v", p)
+			}
+			if err := stage.Sync(t.Context(), &tree, func() error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if err := stage.Merge(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stage.Bring(t.Context(), p, Files{}, t.TempDir()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tree.Forget(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if again(t, top, "ls evil 2>/dev/null || true") != "" {
+				t.Error("a program that the repository names has run")
+			}
+			again(t, tree.Repository, `test "$(tr '\n' ' ' < a)" = 'one 2 3 4 5 y '; grep -q y d/b; test "$(cat x)" = x`)
+		})
+	}
 }
