@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +10,6 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
-
-// maxBody is the most bytes of a body, without large strings, which are blobs.
-const maxBody = 256 << 20
 
 // Append implements [openmanus.Journal].
 //
@@ -35,20 +31,11 @@ func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Bo
 	}
 	switch {
 	case e.existing != nil:
-		return db.exists(ctx, e)
+		return e.existing.Instead(ctx, db.codec(), e.same)
 	case e.refused != nil:
 		return nil, e.refused
 	}
-	return e.events, nil
-}
-
-// exists returns the result of an append whose key exists.
-func (db *DB) exists(ctx context.Context, e *entry) ([]openmanus.Event, error) {
-	body, err := db.codec().Decode(ctx, e.existing.Stored)
-	if err != nil {
-		return nil, err
-	}
-	return []openmanus.Event{e.existing.event(body)}, e.refused
+	return e.Events, nil
 }
 
 // codec returns the codec of readers, which redacts nothing.
@@ -73,11 +60,7 @@ func (db *DB) explain(err error) error {
 
 // An entry is the events that one call appends to a session.
 type entry struct {
-	session  string
-	stored   []journal.Stored
-	events   []openmanus.Event
-	refs     []openmanus.Ref // of the blobs that the events refer to
-	summary  summary.Summary
+	summary.Entry
 	links    *blobLinks
 	restored bool   // the events keep their numbers and times
 	piped    bool   // the events have their numbers and times, from a pipe
@@ -85,15 +68,19 @@ type entry struct {
 
 	// The outcome, which add sets.
 	added    bool
-	refused  error   // why nothing was added
-	existing *record // the event that has the key, if that is why
+	refused  error           // why nothing was added
+	existing *summary.Record // the event that has the key of same, if that is why
+	same     journal.Stored
 }
 
 // encode makes an entry, without the numbers and times of its events. The
 // caller must release the entry's links.
 func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Body) (*entry, error) {
-	e := &entry{session: session, links: &blobLinks{blobs: db.blobs}}
-	err := e.encode(ctx, journal.Codec{Blobs: e.links, Secrets: db.secrets}, bodies)
+	e := &entry{links: &blobLinks{blobs: db.blobs}}
+	var err error
+	if e.Entry, err = summary.Encode(ctx, journal.Codec{Blobs: e.links, Secrets: db.secrets}, session, bodies); err == nil {
+		err = e.links.addAll(e.Refs)
+	}
 	if err != nil {
 		e.links.release()
 		return nil, err
@@ -101,38 +88,15 @@ func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Bod
 	return e, nil
 }
 
-// encode does the work of [DB.encode] with a codec.
-func (e *entry) encode(ctx context.Context, codec journal.Codec, bodies []openmanus.Body) (err error) {
-	if e.stored, e.events, err = codec.Round(ctx, bodies...); err != nil {
-		return err
-	}
-	for i, s := range e.stored {
-		if len(s.Body) > maxBody {
-			return fmt.Errorf("append %s: the body has %d bytes; the limit is %d", s.Key, len(s.Body), maxBody)
-		}
-		e.refs = append(e.refs, refs(s)...)
-		e.summary.Add(e.events[i].Body)
-	}
-	return e.links.addAll(e.refs)
-}
-
-// refs returns the blobs that a body refers to.
-func refs(s journal.Stored) []openmanus.Ref {
-	if !bytes.Contains(s.Body, []byte("sha256:")) {
-		return nil
-	}
-	return s.Refs()
-}
-
 // add adds the entry, or sets why it was refused. The writer calls it within a
 // transaction. Nearly all keys are new, so add looks for an existing one only
 // when an insert has failed.
 func (e *entry) add(q *queries) error {
-	id, n, err := q.find(e.session)
+	id, n, err := q.find(e.Session)
 	if err != nil {
 		return err
 	}
-	if e.piped && (e.before != nil && !e.before.added || n != e.events[0].Seq-1) {
+	if e.piped && (e.before != nil && !e.before.added || n != e.Events[0].Seq-1) {
 		e.refused = openmanus.ErrMoved
 		return nil
 	}
@@ -146,7 +110,7 @@ func (e *entry) add(q *queries) error {
 	}
 	e.number(n, q.now)
 	if n == 0 {
-		if id, err = q.open(e.session, e.events[0].Time); err != nil {
+		if id, err = q.open(e.Session, e.Events[0].Time); err != nil {
 			return err
 		}
 	}
@@ -160,13 +124,13 @@ func (e *entry) add(q *queries) error {
 			return err
 		}
 	}
-	last := len(e.events) - 1
+	last := len(e.Events) - 1
 	e.added = true
-	q.moved(e.session, id, e.events[last].Seq)
-	if err := storeSummary(q, e.summary, id, e.events[last], e.stored[last].Type); err != nil || e.restored {
+	q.moved(e.Session, id, e.Events[last].Seq)
+	if err := storeSummary(q, e.Summary, id, e.Events[last], e.Stored[last].Type); err != nil || e.restored {
 		return err // what was restored was used elsewhere
 	}
-	return storeUsage(q, id, e.events)
+	return storeUsage(q, id, e.Events)
 }
 
 // check returns an error if the entry cannot follow the events of the session,
@@ -174,26 +138,17 @@ func (e *entry) add(q *queries) error {
 func (e *entry) check(first bool) error {
 	switch {
 	case !e.restored:
-		return journal.CheckOpening(first, e.keys())
+		return journal.CheckOpening(first, e.Keys())
 	case !first:
-		return fmt.Errorf("restore: session %s exists: %w", e.session, openmanus.ErrExists)
+		return fmt.Errorf("restore: session %s exists: %w", e.Session, openmanus.ErrExists)
 	}
 	return nil // Restore has checked the keys
 }
 
-// keys returns the idempotency keys of the events.
-func (e *entry) keys() []string {
-	keys := make([]string, len(e.stored))
-	for i, s := range e.stored {
-		keys[i] = s.Key
-	}
-	return keys
-}
-
 // insert inserts the events, up to the first one whose key exists.
 func (e *entry) insert(q *queries, id int64) (all bool, err error) {
-	for i, s := range e.stored {
-		ev := e.events[i]
+	for i, s := range e.Stored {
+		ev := e.Events[i]
 		r, err := q.exec("add_event", id, ev.Seq, ev.Time.UnixMicro(), s.Type, s.Key, string(s.Body))
 		if err != nil {
 			return false, err
@@ -211,21 +166,18 @@ func (e *entry) findExisting(q *queries, id int64) (err error) {
 	if e.restored {
 		return nil
 	}
-	for _, s := range e.stored {
+	for _, s := range e.Stored {
 		if e.existing, err = q.byKey(id, s.Key); err != nil {
 			return err
 		}
 		if e.existing == nil {
 			continue
 		}
-		e.refused = openmanus.ErrConflict
-		if journal.Same(e.existing.Stored, s) {
-			e.refused = openmanus.ErrExists
-		}
+		e.same, e.refused = s, e.existing.Against(s)
 		return nil
 	}
 	if e.refused == nil {
-		return fmt.Errorf("session %s: the database refused an event with a new key", e.session)
+		return fmt.Errorf("session %s: the database refused an event with a new key", e.Session)
 	}
 	return nil
 }
@@ -235,15 +187,15 @@ func (e *entry) number(n int64, now time.Time) {
 	if e.restored || e.piped {
 		return
 	}
-	for i := range e.events {
-		e.events[i].Seq, e.events[i].Time = n+int64(i)+1, now
+	for i := range e.Events {
+		e.Events[i].Seq, e.Events[i].Time = n+int64(i)+1, now
 	}
 }
 
 // ensureBlobs makes sure that the blobs that the events refer to exist, and
 // returns them. It leaves out references to blobs that never existed.
 func (e *entry) ensureBlobs() (there []openmanus.Ref, err error) {
-	for _, ref := range e.refs {
+	for _, ref := range e.Refs {
 		is, err := e.links.restore(ref)
 		if err != nil {
 			return nil, fmt.Errorf("blob %s: %w", ref, err)
@@ -262,23 +214,17 @@ func (db *DB) publish(e *entry) {
 	if !e.added {
 		return
 	}
-	db.feeds.Publish(e.session, e.events, len(e.refs) == 0)
-	db.blobs.removePins(e.refs)
+	db.feeds.Publish(e.Session, e.Events, len(e.Refs) == 0)
+	db.blobs.removePins(e.Refs)
 }
 
 // Restore implements [openmanus.Restorer]. It keeps times to the microsecond. The events
 // must be a whole session, numbered from 1. A session that exists is an
 // [openmanus.ErrExists], and stays as it is.
 func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Event) error {
-	if err := summary.CheckID(session); err != nil {
+	bodies, err := summary.Whole(session, events)
+	if err != nil {
 		return err
-	}
-	bodies := make([]openmanus.Body, len(events))
-	for i, ev := range events {
-		if ev.Seq != int64(i)+1 {
-			return fmt.Errorf("restore session %s: event %d has sequence number %d", session, i+1, ev.Seq)
-		}
-		bodies[i] = ev.Body
 	}
 	e, err := db.encode(ctx, session, bodies)
 	if err != nil {
@@ -298,10 +244,8 @@ func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Ev
 // given ones, and checks that they are a whole session.
 func (e *entry) restore(events []openmanus.Event) error {
 	e.restored = true
-	keys := make([]string, len(e.stored))
 	for i, ev := range events {
-		keys[i] = e.stored[i].Key
-		e.events[i].Seq, e.events[i].Time = ev.Seq, ev.Time.UTC().Truncate(time.Microsecond)
+		e.Events[i].Seq, e.Events[i].Time = ev.Seq, ev.Time.UTC().Truncate(time.Microsecond)
 	}
-	return journal.CheckOpening(true, keys)
+	return journal.CheckOpening(true, e.Keys())
 }

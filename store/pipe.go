@@ -48,8 +48,8 @@ func (p *pipe) Append(ctx context.Context, bodies ...openmanus.Body) ([]openmanu
 		e.links.release()
 		return nil, nil, ErrClosed
 	}
-	p.after, p.last = e.events[len(e.events)-1].Seq, e
-	return e.events, func() error { return p.db.outcome(e, j) }, nil
+	p.after, p.last = e.Events[len(e.Events)-1].Seq, e
+	return e.Events, func() error { return p.db.outcome(e, j) }, nil
 }
 
 // outcome waits until an entry is stored, or returns why it is not.

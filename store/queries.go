@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
 // queries are what the writer does within a transaction. Only its goroutine uses
@@ -86,29 +86,15 @@ func (q *queries) undo(id, n int64) error {
 	return err
 }
 
-// A record is an event in the encoding of the database.
-type record struct {
-	seq    int64
-	micros int64
-	journal.Stored
-}
-
 // fields returns what {event_columns} of queries.sql are scanned into.
-func (r *record) fields() []any { return []any{&r.seq, &r.micros, &r.Type, &r.Key, (*[]byte)(&r.Body)} }
-
-// event returns the event with its decoded body.
-func (r *record) event(b openmanus.Body) openmanus.Event {
-	return openmanus.Event{Seq: r.seq, Time: r.time(), Body: b}
+func fields(r *summary.Record) []any {
+	return []any{&r.Seq, &r.Micros, &r.Type, &r.Key, (*[]byte)(&r.Body)}
 }
-
-// time returns when the event was stored, in UTC, with the precision of the
-// database.
-func (r *record) time() time.Time { return time.UnixMicro(r.micros).UTC() }
 
 // byKey returns the event of a session with an idempotency key, or nil.
-func (q *queries) byKey(id int64, key string) (*record, error) {
-	r := new(record)
-	err := q.row("event_by_key", []any{id, key}, r.fields()...)
+func (q *queries) byKey(id int64, key string) (*summary.Record, error) {
+	r := new(summary.Record)
+	err := q.row("event_by_key", []any{id, key}, fields(r)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -25,10 +25,6 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	if err := db.updateIndex(ctx); err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	limit := opts.Limit
-	if limit <= 0 {
-		limit = -1
-	}
 	name := "search_matched"
 	if query.match == "" {
 		name = "search_scanned"
@@ -37,7 +33,7 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	if err != nil {
 		return nil, db.explain(err)
 	}
-	rows, err := stmt.QueryContext(ctx, opts.Workspace, opts.Parent, kindsOf(opts), opts.Owner, limit,
+	rows, err := stmt.QueryContext(ctx, opts.Workspace, opts.Parent, kindsOf(opts), opts.Owner, limitOf(opts),
 		journal.MarkBegin, journal.MarkEnd, query.match, query.short, query.first)
 	if err != nil {
 		return nil, db.explain(err)
@@ -45,7 +41,7 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	var hits []journal.Hit
 	for rows.Next() {
 		var h journal.Hit
-		if h.SessionInfo, err = scanInfo(rows, &h.Seq, &h.Snippet); err != nil {
+		if h.SessionInfo, err = summary.Info(rows, &h.Seq, &h.Snippet); err != nil {
 			break
 		}
 		hits = append(hits, h)
@@ -154,8 +150,8 @@ func (db *DB) unindexed(ctx context.Context, name string) (u unindexed, err erro
 		return u, db.explain(err)
 	}
 	for rows.Next() && err == nil {
-		var r record
-		if err = rows.Scan(r.fields()...); err == nil {
+		var r summary.Record
+		if err = rows.Scan(fields(&r)...); err == nil {
 			err = u.add(ctx, db, r)
 		}
 	}
@@ -163,13 +159,13 @@ func (db *DB) unindexed(ctx context.Context, name string) (u unindexed, err erro
 }
 
 // add adds the message of an event, if it has one.
-func (u *unindexed) add(ctx context.Context, db *DB, r record) error {
-	ev, err := db.event(ctx, r)
+func (u *unindexed) add(ctx context.Context, db *DB, r summary.Record) error {
+	ev, err := db.reader().Event(ctx, r)
 	if err != nil {
-		return fmt.Errorf("session %s: event %d: %w", u.name, r.seq, err)
+		return fmt.Errorf("session %s: event %d: %w", u.name, r.Seq, err)
 	}
 	if text := summary.Searchable(ev.Body); text != "" {
-		u.said = append(u.said, message{r.seq, text})
+		u.said = append(u.said, message{r.Seq, text})
 	}
 	return nil
 }

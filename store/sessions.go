@@ -1,13 +1,10 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"iter"
-	"slices"
-	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
@@ -17,27 +14,14 @@ import (
 // Sessions implements [journal.Index]. It reads all rows before it yields the first, so
 // that a slow caller holds no transaction.
 func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[journal.SessionInfo, error] {
-	return func(yield func(journal.SessionInfo, error) bool) {
-		limit := opts.Limit
-		if limit <= 0 {
-			limit = -1
-		}
+	return summary.Yield(func() ([]journal.SessionInfo, error) {
 		query := "sessions"
 		if opts.UnderWay {
 			query = "sessions_under_way"
 		}
-		all, err := db.infos(ctx, query, opts.Workspace, opts.Parent, kindsOf(opts), opts.Owner, limit,
+		return db.infos(ctx, query, opts.Workspace, opts.Parent, kindsOf(opts), opts.Owner, limitOf(opts),
 			opts.Open, placeOf(opts), opts.After.ID)
-		if err != nil {
-			yield(journal.SessionInfo{}, err)
-			return
-		}
-		for _, info := range all {
-			if !yield(info, nil) {
-				return
-			}
-		}
-	}
+	})
 }
 
 // kindsOf returns the argument ?3 of the query "selected".
@@ -51,6 +35,14 @@ func kindsOf(opts journal.ListOptions) int {
 	return 0
 }
 
+// limitOf returns the most rows; negative: there is no such limit.
+func limitOf(opts journal.ListOptions) int {
+	if opts.Limit <= 0 {
+		return -1
+	}
+	return opts.Limit
+}
+
 // placeOf returns the argument ?7 of the query "listed".
 func placeOf(opts journal.ListOptions) int64 {
 	if opts.After == (journal.Place{}) {
@@ -62,10 +54,8 @@ func placeOf(opts journal.ListOptions) int64 {
 // MarkIdle implements [journal.IdleMarker]. It does nothing if the session has more events
 // than seq, since these may be something to do.
 func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
-	return db.explain(db.writer.do(ctx, db.writer.jobs, &job{do: func(q *queries) error {
-		_, err := q.exec("mark_idle", session, seq)
-		return err
-	}}))
+	_, err := db.changes(ctx, "mark_idle", session, seq)
+	return err
 }
 
 // Session implements [journal.Index]. A session that does not exist is an
@@ -97,66 +87,25 @@ func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 
 // Used implements [journal.Meter]. Days are in UTC; Since counts from the beginning of its
 // day.
-func (db *DB) Used(ctx context.Context, opts journal.MeterOptions) (all []journal.Used, err error) {
-	by := cmp.Or(opts.By, "model")
-	if !slices.Contains([]string{"model", "flow", "session", "day"}, by) {
-		return nil, fmt.Errorf("usage cannot be added up by %q: it is by model, flow, session or day", by)
-	}
-	var since int64
-	if !opts.Since.IsZero() {
-		since = opts.Since.Unix() / 86400
-	}
-	rows, err := db.query(ctx, "used_by_"+by, since, opts.Owner)
+func (db *DB) Used(ctx context.Context, opts journal.MeterOptions) ([]journal.Used, error) {
+	by, since, err := summary.UsedBy(opts)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if e := rows.Close(); err == nil {
-			err = db.explain(e)
-		}
-	}()
-	for rows.Next() {
-		var u journal.Used
-		err := rows.Scan(&u.Name, &u.Requests, &u.Usage.Input, &u.Usage.Output, &u.Usage.Cached, &u.Usage.CacheWrite,
-			&u.Usage.Reasoning, &u.Usage.Estimated, &u.Unpriced, &u.Cost)
-		if err != nil {
-			return nil, db.explain(err)
-		}
-		all = append(all, u)
-	}
-	return all, db.explain(rows.Err())
+	return all(ctx, db, summary.Used, "used_by_"+by, since, opts.Owner)
 }
 
 // infos returns the sessions that a query selects.
-func (db *DB) infos(ctx context.Context, query string, args ...any) (all []journal.SessionInfo, err error) {
-	rows, err := db.query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if e := rows.Close(); err == nil {
-			err = db.explain(e)
-		}
-	}()
-	for rows.Next() {
-		info, err := scanInfo(rows)
-		if err != nil {
-			return nil, db.explain(err)
-		}
-		all = append(all, info)
-	}
-	return all, db.explain(rows.Err())
+func (db *DB) infos(ctx context.Context, query string, args ...any) ([]journal.SessionInfo, error) {
+	return all(ctx, db, func(row summary.Row) (journal.SessionInfo, error) { return summary.Info(row) }, query, args...)
 }
 
-// scanInfo reads the columns {info} of a row, and the columns after them into
-// more.
-func scanInfo(rows *sql.Rows, more ...any) (i journal.SessionInfo, err error) {
-	var created, updated int64
-	u := &i.Usage
-	err = rows.Scan(append([]any{
-		&i.ID, &i.Title, &created, &updated, &i.Events, &i.Last, &i.Flow, &i.Parent, &i.Owner, &i.Model, &i.Workspace,
-		&u.Input, &u.Output, &u.Cached, &u.CacheWrite, &u.Reasoning, &i.Cost, &u.Estimated, &i.Unpriced,
-	}, more...)...)
-	i.Created, i.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
-	return i, err
+// all returns what scan reads from the rows of a query.
+func all[T any](ctx context.Context, db *DB, scan func(summary.Row) (T, error), query string, args ...any) (found []T, err error) {
+	err = db.each(ctx, query, args, func(rows *sql.Rows) error {
+		v, err := scan(rows)
+		found = append(found, v)
+		return err
+	})
+	return found, err
 }

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -15,9 +14,6 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
-
-// maxBody is the most bytes of a body, without large strings, which are blobs.
-const maxBody = 256 << 20
 
 // Append implements [openmanus.Journal]. If ctx ends before the statement is sent, nothing is
 // stored; after that, Append waits for the outcome. While the server cannot be reached, it tries
@@ -33,7 +29,7 @@ func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Bo
 	if err != nil {
 		return nil, err
 	}
-	if err := journal.CheckOpening(false, e.keys()); err != nil {
+	if err := journal.CheckOpening(false, e.Keys()); err != nil {
 		return nil, err
 	}
 	return db.store(ctx, e)
@@ -43,21 +39,15 @@ func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Bo
 // must be a whole session, numbered from 1. A session that exists is an
 // [openmanus.ErrExists], and stays as it is.
 func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Event) error {
-	if err := summary.CheckID(session); err != nil {
+	bodies, err := summary.Whole(session, events)
+	if err != nil {
 		return err
-	}
-	bodies := make([]openmanus.Body, len(events))
-	for i, ev := range events {
-		if ev.Seq != int64(i)+1 {
-			return fmt.Errorf("restore session %s: event %d has sequence number %d", session, i+1, ev.Seq)
-		}
-		bodies[i] = ev.Body
 	}
 	e, err := db.encode(ctx, session, bodies)
 	if err != nil {
 		return err
 	}
-	if err := journal.CheckOpening(true, e.keys()); err != nil {
+	if err := journal.CheckOpening(true, e.Keys()); err != nil {
 		return fmt.Errorf("restore session %s: %w", session, err)
 	}
 	for _, ev := range events {
@@ -71,42 +61,15 @@ func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Ev
 
 // An entry is the events that one call appends to a session.
 type entry struct {
-	session string
-	stored  []journal.Stored
-	events  []openmanus.Event
-	refs    []string // of the blobs that the events refer to
-	summary summary.Summary
-	times   []int64 // of the events that are restored; else nil
-	fence   int64   // the token of the lease that this DB holds, or 0
+	summary.Entry
+	times []int64 // of the events that are restored; else nil
+	fence int64   // the token of the lease that this DB holds, or 0
 }
 
 // encode makes an entry, without the numbers and times of its events.
-func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Body) (e *entry, err error) {
-	e = &entry{session: session}
-	if e.stored, e.events, err = (journal.Codec{Blobs: db, Secrets: db.opts.Secrets}).Round(ctx, bodies...); err != nil {
-		return nil, err
-	}
-	for i, s := range e.stored {
-		if len(s.Body) > maxBody {
-			return nil, fmt.Errorf("append %s: the body has %d bytes; the limit is %d", s.Key, len(s.Body), maxBody)
-		}
-		if bytes.Contains(s.Body, []byte("sha256:")) {
-			for _, ref := range s.Refs() {
-				e.refs = append(e.refs, string(ref))
-			}
-		}
-		e.summary.Add(e.events[i].Body)
-	}
-	return e, nil
-}
-
-// keys returns the idempotency keys of the events.
-func (e *entry) keys() []string {
-	keys := make([]string, len(e.stored))
-	for i, s := range e.stored {
-		keys[i] = s.Key
-	}
-	return keys
+func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Body) (*entry, error) {
+	e, err := summary.Encode(ctx, journal.Codec{Blobs: db, Secrets: db.opts.Secrets}, session, bodies)
+	return &entry{Entry: e}, err
 }
 
 // store stores an entry, or returns the event that has its key.
@@ -117,10 +80,10 @@ func (db *DB) store(ctx context.Context, e *entry) ([]openmanus.Event, error) {
 		if err := ctx.Err(); err != nil && !unknown {
 			return nil, err
 		}
-		e.fence = db.leases.token(e.session)
+		e.fence = db.leases.token(e.Session)
 		events, err := db.try(ctx, e, unknown)
 		if err == nil {
-			db.feeds.Publish(e.session, events, len(e.refs) == 0)
+			db.feeds.Publish(e.Session, events, len(e.Refs) == 0)
 			db.hint()
 			return events, nil
 		}
@@ -139,7 +102,7 @@ func (db *DB) store(ctx context.Context, e *entry) ([]openmanus.Event, error) {
 // unknown says that an earlier try may have stored it.
 func (db *DB) try(ctx context.Context, e *entry, unknown bool) ([]openmanus.Event, error) {
 	var err error
-	if e.stored[0].Key == "open" {
+	if e.Stored[0].Key == "open" {
 		err = db.open(ctx, e)
 	} else {
 		err = db.writers.write(ctx, e)
@@ -147,7 +110,7 @@ func (db *DB) try(ctx context.Context, e *entry, unknown bool) ([]openmanus.Even
 	var failed *pgconn.PgError
 	switch {
 	case err == nil:
-		return e.events, nil
+		return e.Events, nil
 	case errors.As(err, &failed) && failed.Code == uniqueViolation, errors.Is(err, pgx.ErrNoRows):
 		ctx, cancel := db.outcome(ctx)
 		defer cancel()
@@ -181,10 +144,10 @@ const uniqueViolation = "23505"
 
 // number sets the numbers and times of the events.
 func (e *entry) number(before, micros int64) {
-	for i := range e.events {
-		e.events[i].Seq, e.events[i].Time = before+int64(i)+1, time.UnixMicro(micros).UTC()
+	for i := range e.Events {
+		e.Events[i].Seq, e.Events[i].Time = before+int64(i)+1, time.UnixMicro(micros).UTC()
 		if e.times != nil {
-			e.events[i].Time = time.UnixMicro(e.times[i]).UTC()
+			e.Events[i].Time = time.UnixMicro(e.times[i]).UTC()
 		}
 	}
 }
@@ -198,41 +161,33 @@ func (db *DB) existing(ctx context.Context, e *entry, unknown bool) ([]openmanus
 	}
 	if unknown && e.times == nil && e.are(found) {
 		for i, r := range found {
-			e.events[i].Seq, e.events[i].Time = r.seq, r.time()
+			e.Events[i].Seq, e.Events[i].Time = r.Seq, r.Time()
 		}
-		return e.events, nil
+		return e.Events, nil
 	}
 	for i, r := range found {
 		if r == nil {
 			continue
 		}
-		body, err := db.codec().Decode(ctx, r.Stored)
-		if err != nil {
-			return nil, err
-		}
-		refused := openmanus.ErrConflict
-		if journal.Same(r.Stored, e.stored[i]) {
-			refused = openmanus.ErrExists
-		}
-		return []openmanus.Event{r.event(body)}, refused
+		return r.Instead(ctx, db.codec(), e.Stored[i])
 	}
 	var fence int64
-	err = db.pool.QueryRow(ctx, "SELECT fence FROM sessions WHERE name = $1", e.session).Scan(&fence)
+	err = db.pool.QueryRow(ctx, "SELECT fence FROM sessions WHERE name = $1", e.Session).Scan(&fence)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, journal.CheckOpening(true, e.keys())
+		return nil, journal.CheckOpening(true, e.Keys())
 	case err != nil:
 		return nil, err
 	case e.fence != 0 && fence != e.fence:
-		return nil, fmt.Errorf("session %s was taken over: %w", e.session, openmanus.ErrDriven)
+		return nil, fmt.Errorf("session %s was taken over: %w", e.Session, openmanus.ErrDriven)
 	}
-	return nil, fmt.Errorf("session %s: the database refused an event with a new key", e.session)
+	return nil, fmt.Errorf("session %s: the database refused an event with a new key", e.Session)
 }
 
 // are reports whether records are the whole entry, stored at once.
-func (e *entry) are(found []*record) bool {
+func (e *entry) are(found []*summary.Record) bool {
 	for i, r := range found {
-		if r == nil || !journal.Same(r.Stored, e.stored[i]) || r.seq != found[0].seq+int64(i) {
+		if r == nil || !journal.Same(r.Stored, e.Stored[i]) || r.Seq != found[0].Seq+int64(i) {
 			return false
 		}
 	}
@@ -240,17 +195,17 @@ func (e *entry) are(found []*record) bool {
 }
 
 // byKeys returns the stored events that have the keys of the entry, nil where none has.
-func (db *DB) byKeys(ctx context.Context, e *entry) ([]*record, error) {
-	digests, at := make([][]byte, len(e.stored)), make(map[string]int, len(e.stored))
-	for i, s := range e.stored {
+func (db *DB) byKeys(ctx context.Context, e *entry) ([]*summary.Record, error) {
+	digests, at := make([][]byte, len(e.Stored)), make(map[string]int, len(e.Stored))
+	for i, s := range e.Stored {
 		digests[i], at[s.Key] = digest(s.Key), i
 	}
 	rows, err := db.pool.Query(ctx, "SELECT "+eventColumns+` FROM events
-		WHERE session = (SELECT id FROM sessions WHERE name = $1) AND digest = ANY($2)`, e.session, digests)
+		WHERE session = (SELECT id FROM sessions WHERE name = $1) AND digest = ANY($2)`, e.Session, digests)
 	if err != nil {
 		return nil, err
 	}
-	found := make([]*record, len(e.stored))
+	found := make([]*summary.Record, len(e.Stored))
 	all, err := pgx.CollectRows(rows, scanRecord)
 	for _, r := range all {
 		found[at[r.Key]] = &r

@@ -49,9 +49,9 @@ type heads struct {
 func headsOf(all []*entry) (h heads) {
 	h.usage = make([][]int64, len(usageColumns))
 	for _, e := range all {
-		s := e.summary
-		h.name, h.fence, h.n = append(h.name, e.session), append(h.fence, e.fence), append(h.n, int64(len(e.stored)))
-		h.last, h.active = append(h.last, text(e.stored[len(e.stored)-1].Type)), append(h.active, s.Active)
+		s := e.Summary
+		h.name, h.fence, h.n = append(h.name, e.Session), append(h.fence, e.fence), append(h.n, int64(len(e.Stored)))
+		h.last, h.active = append(h.last, text(e.Stored[len(e.Stored)-1].Type)), append(h.active, s.Active)
 		h.title, h.words, h.tree = append(h.title, text(s.Title)), append(h.words, text(s.Words)), append(h.tree, text(s.Tree))
 		model, workspace := "", ""
 		if s.Configured != nil {
@@ -100,7 +100,7 @@ func eventsOf(all []*entry) []column {
 	var types []string
 	var digests, keys, bodies [][]byte
 	for i, e := range all {
-		for j, st := range e.stored {
+		for j, st := range e.Stored {
 			of, n, types = append(of, int64(i)+1), append(n, int64(j)+1), append(types, text(st.Type))
 			digests, keys, bodies = append(digests, digest(st.Key)), append(keys, []byte(st.Key)), append(bodies, st.Body)
 		}
@@ -116,8 +116,8 @@ func refsOf(all []*entry) []column {
 	var of []int64
 	var refs []string
 	for i, e := range all {
-		for _, ref := range e.refs {
-			of, refs = append(of, int64(i)+1), append(refs, ref)
+		for _, ref := range e.Refs {
+			of, refs = append(of, int64(i)+1), append(refs, string(ref))
 		}
 	}
 	if refs == nil {
@@ -131,7 +131,7 @@ func saidIn(all []*entry) []column {
 	var of, n []int64
 	var said []string
 	for i, e := range all {
-		for j, ev := range e.events {
+		for j, ev := range e.Events {
 			if words := summary.Searchable(ev.Body); words != "" {
 				of, n, said = append(of, int64(i)+1), append(n, int64(j)+1), append(said, text(words))
 			}
@@ -150,7 +150,7 @@ func usesOf(all []*entry) []column {
 	var by []string
 	columns := make([][]int64, len(usageColumns))
 	for i, e := range all {
-		for _, ev := range e.events {
+		for _, ev := range e.Events {
 			if e.times != nil {
 				break
 			}

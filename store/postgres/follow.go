@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -14,23 +13,18 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
-
-// pageEvents is how many events are read at a time. Between pages no connection is held.
-const pageEvents = 128
 
 // Events implements [openmanus.Journal].
 func (db *DB) Events(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
-	return read(ctx, db, session, after, db.event)
+	return db.reader(readPatience).Events(ctx, session, after)
 }
 
 // EventsJSON implements [journal.JSONReader]. It is faster than encoding the result of
 // Events, because events are stored in nearly this form.
 func (db *DB) EventsJSON(ctx context.Context, session string, after int64) iter.Seq2[journal.EventJSON, error] {
-	return read(ctx, db, session, after, func(ctx context.Context, r record) (journal.EventJSON, error) {
-		data, err := db.codec().Line(ctx, r.seq, r.time(), r.Stored)
-		return journal.EventJSON{Seq: r.seq, Type: r.Type, JSON: data}, err
-	})
+	return db.reader(readPatience).EventsJSON(ctx, session, after)
 }
 
 // readPatience is how long reading is tried again while the server cannot be reached: as long
@@ -53,44 +47,18 @@ func (db *DB) again(ctx context.Context, patience time.Duration, do func() error
 	}
 }
 
-// event decodes a record.
-func (db *DB) event(ctx context.Context, r record) (openmanus.Event, error) {
-	body, err := db.codec().Decode(ctx, r.Stored)
-	if err != nil {
-		return openmanus.Event{}, fmt.Errorf("event %d: %w", r.seq, err)
-	}
-	return r.event(body), nil
-}
-
-// read yields the events that exist when the iteration starts, as decode returns them.
-func read[T any](
-	ctx context.Context, db *DB, session string, after int64, decode func(context.Context, record) (T, error),
-) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		var id, last int64
-		err := db.again(ctx, readPatience, func() (err error) { id, last, err = db.head(ctx, session); return err })
-		for at := max(after, 0); err == nil && at < last; {
-			var page []record
-			err = db.again(ctx, readPatience, func() (err error) { page, err = db.page(ctx, id, at, last); return err })
-			if err == nil && len(page) == 0 {
-				err = fmt.Errorf("session %s was deleted: %w", session, openmanus.ErrNoSession)
-			}
-			for _, r := range page {
-				v, derr := decode(ctx, r)
-				if derr != nil {
-					yield(none, derr)
-					return
-				}
-				if !yield(v, nil) {
-					return
-				}
-				at = r.seq
-			}
-		}
-		if err != nil {
-			yield(none, db.closedOr(err))
-		}
+// reader returns what reads events, and tries again for so long.
+func (db *DB) reader(patience time.Duration) summary.Reader {
+	return summary.Reader{
+		Codec: db.codec(),
+		Head: func(ctx context.Context, session string) (id, last int64, err error) {
+			err = db.again(ctx, patience, func() (err error) { id, last, err = db.head(ctx, session); return err })
+			return id, last, db.closedOr(err)
+		},
+		Page: func(ctx context.Context, id, at, last int64) (page []summary.Record, err error) {
+			err = db.again(ctx, patience, func() (err error) { page, err = db.page(ctx, id, at, last); return err })
+			return page, db.closedOr(err)
+		},
 	}
 }
 
@@ -105,9 +73,9 @@ func (db *DB) head(ctx context.Context, session string) (id, last int64, err err
 }
 
 // page reads events of the session with the row id, from after at to last.
-func (db *DB) page(ctx context.Context, id, at, last int64) ([]record, error) {
+func (db *DB) page(ctx context.Context, id, at, last int64) ([]summary.Record, error) {
 	rows, err := db.pool.Query(ctx, "SELECT "+eventColumns+` FROM events
-		WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`, id, at, last, pageEvents)
+		WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`, id, at, last, summary.PageEvents)
 	if err != nil {
 		return nil, err
 	}
@@ -119,30 +87,7 @@ func (db *DB) page(ctx context.Context, id, at, last int64) ([]record, error) {
 // the session is deleted, it ends with an [openmanus.ErrNoSession], and with [ErrClosed]
 // when the store is closed. While the server cannot be reached, it waits.
 func (db *DB) Follow(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
-	return db.feeds.Follow(ctx, session, after, db.pageAfter)
-}
-
-// pageAfter is the [feed.Read] of the store.
-func (db *DB) pageAfter(ctx context.Context, session string, after int64) (evs []openmanus.Event, last int64, err error) {
-	var page []record
-	err = db.again(ctx, math.MaxInt64, func() (err error) {
-		var id int64
-		if id, last, err = db.head(ctx, session); err == nil && last > after {
-			page, err = db.page(ctx, id, after, last)
-		}
-		return err
-	})
-	if err != nil || len(page) == 0 && last > after {
-		return nil, 0, db.closedOr(err) // deleted in between
-	}
-	for _, r := range page {
-		ev, err := db.event(ctx, r)
-		if err != nil {
-			return evs, last, err
-		}
-		evs = append(evs, ev)
-	}
-	return evs, last, nil
+	return db.feeds.Follow(ctx, session, after, db.reader(math.MaxInt64).After)
 }
 
 // lookEvery is how often the database is asked for events of other processes while

@@ -3,12 +3,11 @@ package postgres
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
 // now is the time of the server, in microseconds since 1970.
@@ -109,7 +108,7 @@ func openSession(e *entry) *query {
 	SELECT name, coalesce((SELECT token FROM leases WHERE session = name), 0),
 		coalesce((?::bigint[])[1], at), coalesce((?::bigint[])[n], at), n, last, active, title, words, ?, ?, ?,
 		model, workspace, tree, CASE WHEN tree <> '' THEN at ELSE 0 END, `+names+`
-	FROM (SELECT `+now+` AS at) AS clock, `, times, times, text(e.summary.Flow), text(e.summary.Parent), text(e.summary.Owner))
+	FROM (SELECT `+now+` AS at) AS clock, `, times, times, text(e.Summary.Flow), text(e.Summary.Parent), text(e.Summary.Owner))
 	q.rows(h.columns(), "given", "")
 	q.add(` ON CONFLICT (name) DO NOTHING
 	RETURNING 1::bigint AS entry, id, 0::bigint AS before, updated, model
@@ -178,26 +177,12 @@ func text(s string) string {
 // eventColumns are what scanRecord reads.
 const eventColumns = "seq, time, type, key, body"
 
-// A record is an event in the encoding of the database.
-type record struct {
-	seq    int64
-	micros int64
-	journal.Stored
-}
-
-func scanRecord(row pgx.CollectableRow) (r record, err error) {
+func scanRecord(row pgx.CollectableRow) (r summary.Record, err error) {
 	var key []byte
-	err = row.Scan(&r.seq, &r.micros, &r.Type, &key, (*[]byte)(&r.Body))
+	err = row.Scan(&r.Seq, &r.Micros, &r.Type, &key, (*[]byte)(&r.Body))
 	r.Key = string(key)
 	return r, err
 }
-
-// event returns the event with its decoded body.
-func (r *record) event(b openmanus.Body) openmanus.Event {
-	return openmanus.Event{Seq: r.seq, Time: r.time(), Body: b}
-}
-
-func (r *record) time() time.Time { return time.UnixMicro(r.micros).UTC() }
 
 // codec returns the codec of readers, which redacts nothing.
 func (db *DB) codec() journal.Codec { return journal.Codec{Blobs: db} }

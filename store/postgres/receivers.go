@@ -3,12 +3,10 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
 // PutReceiver implements [journal.Receivers]. It replaces a receiver with the same id. A
@@ -18,7 +16,7 @@ func (db *DB) PutReceiver(ctx context.Context, r journal.Receiver) error {
 		SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM sessions WHERE name = $1
 		ON CONFLICT (session, name) DO UPDATE SET spec = excluded.spec, at = excluded.at, until = excluded.until,
 			failing = excluded.failing, done = excluded.done, added = excluded.added`,
-		text(r.Session), text(r.ID), r.Spec, text(r.At), micros(r.Until), micros(r.Failing), r.Done, r.Added.UnixMicro())
+		text(r.Session), text(r.ID), r.Spec, text(r.At), summary.Micros(r.Until), summary.Micros(r.Failing), r.Done, r.Added.UnixMicro())
 	if err == nil && !changed {
 		err = fmt.Errorf("session %s: %w", r.Session, openmanus.ErrNoSession)
 	}
@@ -36,7 +34,7 @@ func (db *DB) RemoveReceiver(ctx context.Context, session, id string) error {
 func (db *DB) MoveReceiver(ctx context.Context, was, now journal.Receiver) (moved bool, err error) {
 	return db.changes(ctx, `UPDATE receivers SET at = $4, until = $5, failing = $6, done = $7
 		WHERE session = (SELECT id FROM sessions WHERE name = $1) AND name = $2 AND until = $3`,
-		text(now.Session), text(now.ID), micros(was.Until), text(now.At), micros(now.Until), micros(now.Failing), now.Done)
+		text(now.Session), text(now.ID), summary.Micros(was.Until), text(now.At), summary.Micros(now.Until), summary.Micros(now.Failing), now.Done)
 }
 
 // changes executes a statement and reports whether it has changed a row.
@@ -48,32 +46,7 @@ func (db *DB) changes(ctx context.Context, statement string, args ...any) (some 
 // Receivers implements [journal.Receivers]. It returns those of a session, or without one
 // all that are not done, the oldest first.
 func (db *DB) Receivers(ctx context.Context, session string) ([]journal.Receiver, error) {
-	rows, err := db.pool.Query(ctx, `SELECT sessions.name, receivers.name, spec, at, until, failing, done, added
+	return all(ctx, db, summary.Receiver, `SELECT sessions.name, receivers.name, spec, at, until, failing, done, added
 		FROM receivers JOIN sessions ON sessions.id = receivers.session
 		WHERE sessions.name = $1 OR $1 = '' AND NOT done ORDER BY added, receivers.name`, text(session))
-	if err != nil {
-		return nil, db.closedOr(err)
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r journal.Receiver, err error) {
-		var until, failing, added int64
-		err = row.Scan(&r.Session, &r.ID, &r.Spec, &r.At, &until, &failing, &r.Done, &added)
-		r.Until, r.Failing, r.Added = atMicros(until), atMicros(failing), atMicros(added)
-		return r, err
-	})
-	return all, db.closedOr(err)
-}
-
-// micros returns a time as microseconds since 1970, the zero time as 0.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-func atMicros(n int64) (t time.Time) {
-	if n != 0 {
-		t = time.UnixMicro(n).UTC()
-	}
-	return t
 }

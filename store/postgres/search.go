@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
 // Search implements [journal.Searcher]. It searches the messages of users and agents,
@@ -44,7 +45,7 @@ WHERE ` + selected + ` ORDER BY rank DESC, updated DESC LIMIT @limit`
 	}
 	hits, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h journal.Hit, err error) {
 		var at int64
-		h.SessionInfo, err = scanInfo(row, &h.Seq, &at, &h.Snippet)
+		h.SessionInfo, err = summary.Info(row, &h.Seq, &at, &h.Snippet)
 		h.Snippet = marked(h.Snippet, list)
 		if at > 1 {
 			h.Snippet = "…" + h.Snippet

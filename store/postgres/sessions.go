@@ -1,11 +1,9 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -46,18 +44,9 @@ func arguments(opts journal.ListOptions) pgx.NamedArgs {
 // Sessions implements [journal.Index]. It reads all rows before it yields the first, so
 // that a slow caller holds no connection.
 func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[journal.SessionInfo, error] {
-	return func(yield func(journal.SessionInfo, error) bool) {
-		all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE "+listed+" ORDER BY minute DESC, updated DESC, id DESC LIMIT @limit", arguments(opts))
-		if err != nil {
-			yield(journal.SessionInfo{}, err)
-			return
-		}
-		for _, i := range all {
-			if !yield(i, nil) {
-				return
-			}
-		}
-	}
+	return summary.Yield(func() ([]journal.SessionInfo, error) {
+		return db.infos(ctx, "SELECT "+info+" FROM sessions WHERE "+listed+" ORDER BY minute DESC, updated DESC, id DESC LIMIT @limit", arguments(opts))
+	})
 }
 
 // Session implements [journal.Index]. A session that does not exist is an
@@ -97,58 +86,41 @@ func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
 
 // infos returns the sessions that a query selects.
 func (db *DB) infos(ctx context.Context, query string, args ...any) ([]journal.SessionInfo, error) {
-	var all []journal.SessionInfo
-	err := db.again(ctx, readPatience, func() error {
-		rows, err := db.pool.Query(ctx, query, args...)
-		if err == nil {
-			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (journal.SessionInfo, error) { return scanInfo(row) })
-		}
+	var found []journal.SessionInfo
+	err := db.again(ctx, readPatience, func() (err error) {
+		found, err = all(ctx, db, func(row summary.Row) (journal.SessionInfo, error) { return summary.Info(row) }, query, args...)
 		return err
 	})
-	return all, db.closedOr(err)
+	return found, err
 }
 
-// scanInfo reads the columns info of a row, and the columns after them into more.
-func scanInfo(row pgx.CollectableRow, more ...any) (i journal.SessionInfo, err error) {
-	var created, updated int64
-	u := &i.Usage
-	err = row.Scan(append([]any{
-		&i.ID, &i.Title, &created, &updated, &i.Events, &i.Last, &i.Flow, &i.Parent, &i.Owner, &i.Model, &i.Workspace,
-		&u.Input, &u.Output, &u.Cached, &u.CacheWrite, &u.Reasoning, (*int64)(&i.Cost), &u.Estimated, &i.Unpriced,
-	}, more...)...)
-	i.Created, i.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
-	return i, err
+// all returns what scan reads from the rows of a query.
+func all[T any](ctx context.Context, db *DB, scan func(summary.Row) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := db.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, db.closedOr(err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (T, error) { return scan(row) })
+	return found, db.closedOr(err)
 }
 
 // Used implements [journal.Meter]. Days are in UTC; Since counts from the beginning of its
 // day.
 func (db *DB) Used(ctx context.Context, opts journal.MeterOptions) ([]journal.Used, error) {
-	by, ok := map[string]string{
+	by, since, err := summary.UsedBy(opts)
+	if err != nil {
+		return nil, err
+	}
+	column := map[string]string{
 		"model": "usage.model", "flow": "flow", "session": "name",
 		"day": "to_char(to_timestamp(day * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
-	}[cmp.Or(opts.By, "model")]
-	if !ok {
-		return nil, fmt.Errorf("usage cannot be added up by %q: it is by model, flow, session or day", opts.By)
-	}
-	var since int64
-	if !opts.Since.IsZero() {
-		since = opts.Since.Unix() / 86400
-	}
-	rows, err := db.pool.Query(ctx, "SELECT "+by+` AS by, sum(requests)::bigint, sum(usage.input)::bigint, sum(usage.output)::bigint,
+	}[by]
+	return all(ctx, db, summary.Used, "SELECT "+column+` AS by, sum(requests)::bigint, sum(usage.input)::bigint, sum(usage.output)::bigint,
 		sum(usage.cached)::bigint, sum(usage.written)::bigint, sum(usage.reasoning)::bigint, sum(usage.estimated)::bigint,
 		sum(usage.unpriced)::bigint, sum(usage.cost)::bigint
 		FROM usage JOIN sessions ON sessions.id = usage.session
 		WHERE day >= $1 AND ($2 = '' OR owner = $2)
 		GROUP BY 1 ORDER BY sum(usage.cost) DESC, sum(usage.input + usage.output) DESC, 1`, since, text(opts.Owner))
-	if err != nil {
-		return nil, db.closedOr(err)
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (u journal.Used, err error) {
-		err = row.Scan(&u.Name, &u.Requests, &u.Usage.Input, &u.Usage.Output, &u.Usage.Cached, &u.Usage.CacheWrite,
-			&u.Usage.Reasoning, &u.Usage.Estimated, &u.Unpriced, (*int64)(&u.Cost))
-		return u, err
-	})
-	return all, db.closedOr(err)
 }
 
 // AddDevice implements [journal.Devices].
@@ -169,16 +141,6 @@ func (db *DB) RemoveDevice(ctx context.Context, owner, endpoint string) error {
 
 // Devices implements [journal.Devices].
 func (db *DB) Devices(ctx context.Context, owner string) ([]journal.Device, error) {
-	rows, err := db.pool.Query(ctx, `SELECT endpoint, key, auth, name, language, added FROM devices
+	return all(ctx, db, summary.Device, `SELECT endpoint, key, auth, name, language, added FROM devices
 		WHERE owner = $1 ORDER BY added DESC, endpoint`, text(owner))
-	if err != nil {
-		return nil, db.closedOr(err)
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d journal.Device, err error) {
-		var added int64
-		err = row.Scan(&d.Endpoint, &d.Key, &d.Auth, &d.Name, &d.Language, &added)
-		d.Added = time.UnixMicro(added).UTC()
-		return d, err
-	})
-	return all, db.closedOr(err)
 }

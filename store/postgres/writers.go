@@ -93,10 +93,10 @@ func (w *writers) take() (all []*waiting) {
 	defer w.mu.Unlock()
 	bytes, sessions := 0, make(map[string]bool)
 	w.queue = slices.DeleteFunc(w.queue, func(e *waiting) bool {
-		if sessions[e.session] || len(all) == mostEntries || bytes > mostBytes {
+		if sessions[e.Session] || len(all) == mostEntries || bytes > mostBytes {
 			return false
 		}
-		sessions[e.session] = true
+		sessions[e.Session] = true
 		all, bytes = append(all, e), bytes+e.bytes()
 		return true
 	})
@@ -104,7 +104,7 @@ func (w *writers) take() (all []*waiting) {
 }
 
 func (e *entry) bytes() (n int) {
-	for _, s := range e.stored {
+	for _, s := range e.Stored {
 		n += len(s.Body)
 	}
 	return n
@@ -117,7 +117,7 @@ func (w *writers) store(all []*waiting) {
 		return // another one has taken them
 	}
 	// all processes lock sessions in the same order
-	slices.SortFunc(all, func(a, b *waiting) int { return cmp.Compare(a.session, b.session) })
+	slices.SortFunc(all, func(a, b *waiting) int { return cmp.Compare(a.Session, b.Session) })
 	entries := make([]*entry, len(all))
 	for i, e := range all {
 		entries[i] = e.entry
