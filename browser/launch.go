@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,7 +49,6 @@ func launch(o *Options) (*process, error) {
 	}
 	p.cmd = o.outside().Command(context.Background(), path, append(o.arguments(profile), "about:blank")...)
 	p.cmd.Dir = p.dir // what starts it may be a script, and it looks for files where it starts
-	p.cmd.Env = environment(p.cmd.Env)
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = 2 * time.Second
 	pipe, err := newPipe(p.cmd)
@@ -169,16 +167,6 @@ func (o *Options) arguments(profile string) []string {
 			"--ignore-certificate-errors")
 	}
 	return append(args, o.Args...)
-}
-
-// environment returns the variables that the browser inherits: no credentials,
-// and no proxy that the options did not ask for.
-func environment(all []string) []string {
-	private := []string{"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_PROXY"}
-	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
-		name, _, _ := strings.Cut(strings.ToUpper(v), "=")
-		return slices.ContainsFunc(private, func(word string) bool { return strings.Contains(name, word) })
-	})
 }
 
 // A tail is a writer that keeps the last max bytes. It is safe for concurrent

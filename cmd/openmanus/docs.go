@@ -142,7 +142,7 @@ func (t *terminal) openFile(ctx context.Context, file string) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
-	if out, err := hostexec.Outside(t.dir).Command(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+	if out, err := hostexec.Outside(t.dir).PersonsCommand(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s did not open the file: %w %s", args[0], err, strings.TrimSpace(string(out)))
 	}
 	return nil

@@ -36,7 +36,7 @@ func (t *terminal) edit(ctx context.Context, pattern, text string) (string, erro
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		return "", err
 	}
-	cmd := outside.Command(ctx, words[0], append(words[1:], name)...)
+	cmd := outside.PersonsCommand(ctx, words[0], append(words[1:], name)...)
 	// Editors read settings where they start.
 	cmd.Dir = dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.err, t.err // standard output is for results

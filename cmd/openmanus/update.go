@@ -213,7 +213,7 @@ func missing(ctx context.Context, program string) (names []string, err error) {
 func ask(ctx context.Context, program string, into any, args ...string) error {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
-	cmd := hostexec.Finder{}.Command(ctx, program, args...)
+	cmd := hostexec.Finder{}.PersonsCommand(ctx, program, args...)
 	cmd.Dir = "" // it reads the same configuration as this one
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem

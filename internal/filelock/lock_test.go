@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Those who hold the lock come one after the other. What they count stands in a file, as what
-// the lock is for does: the lock is between processes and orders no memory.
+// Those who hold the lock come one after the other. They count in a file: the lock is
+// between processes, and orders no memory.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	lock, counter := filepath.Join(dir, "x.lock"), filepath.Join(dir, "x")

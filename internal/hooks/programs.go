@@ -29,13 +29,6 @@ type Programs struct {
 	Client *http.Client // nil: one that follows no redirects
 }
 
-// usual are the variables that every hook gets, if they are set.
-var usual = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
-	"DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",
-	"SystemRoot", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
-}
-
 // Run implements [Runner].
 func (p Programs) Run(ctx context.Context, h Hook, in Input) (Output, error) {
 	if p.Check != nil {
@@ -56,7 +49,7 @@ func (p Programs) environment(h Hook, in Input) []string {
 	if h.Claude {
 		env = append(env, "CLAUDE_PROJECT_DIR="+in.Workspace)
 	}
-	for _, name := range append(append([]string(nil), usual...), h.Env...) {
+	for _, name := range append(hostexec.Usual(), h.Env...) {
 		if v, ok := p.Lookup(name); ok {
 			env = append(env, name+"="+v)
 		}

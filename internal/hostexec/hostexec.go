@@ -91,18 +91,50 @@ func (e notFoundError) Error() string { return string(e) }
 func (e notFoundError) Is(target error) bool { return target == exec.ErrNotFound }
 
 // Command returns a command that starts the program with the name, as [exec.CommandContext]
-// does, where [Finder.Look] finds it, and with [Finder.Environ] as its environment. It
-// starts in "/", where nobody leaves files for it, unless the caller sets Dir. If it is not
-// found, starting the command fails with the error of Look.
+// does, where [Finder.Look] finds it. It serves openmanus, and so gets only the [Usual]
+// variables, as [Finder.Environ] leaves them: no key, and no option by which a project has
+// its programs load code. It starts in "/", where nobody leaves files for it, unless the
+// caller sets Dir. If it is not found, starting the command fails with the error of Look.
 func (f Finder) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	usual := Usual()
+	return f.command(ctx, slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return !slices.Contains(usual, name) && (runtime.GOOS != "windows" || !slices.Contains(usual, strings.ToUpper(name)))
+	}), name, args)
+}
+
+// PersonsCommand is Command for a program that the person works with, such as an editor:
+// it gets all variables, as [Finder.Environ] leaves them.
+func (f Finder) PersonsCommand(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return f.command(ctx, os.Environ(), name, args)
+}
+
+func (f Finder) command(ctx context.Context, env []string, name string, args []string) *exec.Cmd {
 	path, err := f.Look(name)
 	cmd := exec.CommandContext(ctx, cmp.Or(path, name), args...)
 	cmd.Err = err // exec has looked the name up, too, and found what does not count
-	cmd.Env = f.Environ(os.Environ())
+	cmd.Env = f.Environ(env)
 	if runtime.GOOS != "windows" {
 		cmd.Dir = "/"
 	}
 	return cmd
+}
+
+// Usual returns the names of the variables without which programs of a system do not find
+// their files, their language or their screen. None holds a secret, or an option for a
+// program.
+func Usual() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LOCALE_ARCHIVE", "FONTCONFIG_FILE", "FONTCONFIG_PATH",
+		"LANG", "LANGUAGE", "LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_MESSAGES",
+		"LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME",
+		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_DIRS", "XDG_DATA_DIRS",
+		"XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
+		"__CF_USER_TEXT_ENCODING",
+		"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "OS", "USERNAME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
+		"PUBLIC", "COMPUTERNAME", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432",
+		"COMMONPROGRAMFILES", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
+	}
 }
 
 // lists are the variables that are lists of directories from which programs load code.
@@ -112,10 +144,34 @@ var lists = []string{"PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH
 // before its own.
 var single = []string{"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "PYTHONSTARTUP", "PYTHONHOME"}
 
+// options are the variables whose value is options or commands of a program, by which it
+// loads code before its own or starts another.
+var options = []string{
+	"NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "PYTHONWARNINGS", "PYTHONBREAKPOINT", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX",
+	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "LESSOPEN", "LESSCLOSE", "LESS", "MANPAGER", "PAGER", "BROWSER",
+	"VIMINIT", "EXINIT", "VIM", "VIMRUNTIME", "NANORC", "EMACSLOADPATH", "PROMPT_COMMAND", "CDPATH", "GCONV_PATH", "LOCPATH", "OPENSSL_CONF",
+	"OPENSSL_MODULES", "ENGINE_DIR", "GTK_MODULES", "GTK_PATH", "GIO_EXTRA_MODULES", "QT_PLUGIN_PATH", "XDG_DATA_DIRS", "XDG_CONFIG_DIRS",
+	"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "TERMINFO", "TERMINFO_DIRS", "RUSTC_WRAPPER", "GOFLAGS",
+}
+
+// leads reports whether a value has a word that is a path in a workspace, or one that
+// begins at the directory in which a program starts.
+func (f Finder) leads(value string) bool {
+	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n\"'=,;|&:", r) })
+	return slices.ContainsFunc(words, func(w string) bool {
+		at := w
+		if i := strings.IndexByte(w, '/'); i > 0 && w[0] == '-' { // -I/DIR
+			at = w[i:]
+		}
+		return strings.HasPrefix(w, "./") || strings.Contains(w, "../") || filepath.IsAbs(at) && f.Within(at) != ""
+	})
+}
+
 // Environ returns the environment without what leads a program to code in a directory
-// that others can write: entries of PATH and of the paths of libraries; and without a
-// directory for temporary files in a workspace. A Python does not load modules from the
-// directory that it starts in.
+// that others can write: entries of PATH and of the paths of libraries, and options that
+// name a file in a workspace or one where a program starts; without functions of a
+// shell; and without a directory for temporary files in a workspace. A
+// Python does not load modules from the directory that it starts in.
 func (f Finder) Environ(env []string) []string {
 	off := f.places()
 	var out []string
@@ -131,6 +187,8 @@ func (f Finder) Environ(env []string) []string {
 				out = append(out, kv)
 			}
 		case slices.Contains(temporary, name) && f.Within(value) != "":
+		case (slices.Contains(options, name) || strings.HasPrefix(name, "GIT_")) && f.leads(value):
+		case strings.HasPrefix(name, "BASH_FUNC_"): // a function that each bash would have in place of a program
 		default:
 			out = append(out, kv)
 		}

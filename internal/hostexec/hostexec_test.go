@@ -207,6 +207,57 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
+// No option leads a program to code in the workspace, in any form in which options name
+// files; what leads elsewhere stays.
+func TestOptions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths have another form")
+	}
+	ws := t.TempDir()
+	link(t, ws, filepath.Join(filepath.Dir(ws), "by-a-link"))
+	for _, kv := range []string{
+		"NODE_OPTIONS=--require " + ws + "/x.js", "NODE_OPTIONS=--require=" + ws + "/x.js", "NODE_OPTIONS=--max-old-space-size=99 -r ./x.js",
+		"NODE_OPTIONS=--import=file://" + ws + "/x.mjs", "RUBYOPT=-I" + ws + " -rx", "RUBYOPT=-r../x", "PERL5OPT=-I" + ws + "/lib",
+		"JAVA_TOOL_OPTIONS=-javaagent:" + ws + "/a.jar", "_JAVA_OPTIONS=-Xbootclasspath/a:" + ws + "/a.jar", "CLASSPATH=/usr/x.jar:" + ws,
+		"LESSOPEN=|" + ws + "/pipe %s", "PAGER=" + ws + "/pager", "VIMINIT=source " + ws + "/.vimrc", "BROWSER=" + ws + "/b:firefox",
+		"PYTHONUSERBASE=" + ws + "/.local", "GIT_SSH_COMMAND=" + ws + "/ssh", "GIT_CONFIG_GLOBAL=" + ws + "/c", "GTK_PATH=" + filepath.Dir(ws) + "/by-a-link/m",
+		"XDG_CONFIG_HOME=" + ws + "/.config", "BASH_FUNC_sed%%=() { touch evil; }", "OPENSSL_CONF=" + ws + "/o.cnf", "TERMINFO=" + ws + "/t",
+	} {
+		if got := Outside(ws).Environ([]string{kv}); !slices.Equal(got, []string{SafePython}) {
+			t.Errorf("%s: got %q", kv, got)
+		}
+	}
+	for _, kv := range []string{"NODE_OPTIONS=--max-old-space-size=4096", "PAGER=less -R", "JAVA_TOOL_OPTIONS=-Xmx1g", "LESSOPEN=|/usr/bin/lesspipe %s",
+		"XDG_CONFIG_HOME=/h/.config", "GIT_SSH_COMMAND=ssh -i /h/.ssh/id", "NOTES=" + ws + "/x"} {
+		if got := Outside(ws).Environ([]string{kv}); !slices.Equal(got, []string{kv, SafePython}) {
+			t.Errorf("%s: got %q", kv, got)
+		}
+	}
+}
+
+// A program that serves openmanus has no key of the person's, and one that the person
+// works with has all that is theirs.
+func TestCommandHasALanguageAndNoKey(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
+	for _, kv := range []string{"OPENAI_API_KEY=k", "AWS_PROFILE=k", "NODE_OPTIONS=-r /h/x", "LC_TIME=C", "HOME=/h", "DISPLAY=:7"} {
+		name, value, _ := strings.Cut(kv, "=")
+		t.Setenv(name, value)
+	}
+	serves, works := Finder{}.Command(t.Context(), "sh").Env, Finder{}.PersonsCommand(t.Context(), "sh").Env
+	for _, kv := range []string{"LC_TIME=C", "HOME=/h", "DISPLAY=:7", SafePython} {
+		if !slices.Contains(serves, kv) || !slices.Contains(works, kv) {
+			t.Errorf("%s is missing: %q and %q", kv, serves, works)
+		}
+	}
+	for _, kv := range []string{"OPENAI_API_KEY=k", "AWS_PROFILE=k", "NODE_OPTIONS=-r /h/x"} {
+		if slices.Contains(serves, kv) || !slices.Contains(works, kv) {
+			t.Errorf("%s is for the person: %q and %q", kv, serves, works)
+		}
+	}
+}
+
 // A directory for files of our own is in no workspace, and nobody else can exchange it.
 func TestDir(t *testing.T) {
 	top := t.TempDir()

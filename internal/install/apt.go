@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -159,6 +160,11 @@ func (i *Installer) answer(ctx context.Context, args ...string) error {
 // speaks English, which is read here.
 func (i *Installer) execute(ctx context.Context, w io.Writer, args ...string) error {
 	cmd := hostexec.Outside(i.NotIn...).Command(ctx, args[0], args[1:]...)
+	for _, name := range []string{"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"} {
+		if v := os.Getenv(name); v != "" {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
 	cmd.Env = append(cmd.Env, "DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_MODE=a", "LC_ALL=C")
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = w, w, 5*time.Second
 	apart(cmd)

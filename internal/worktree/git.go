@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/hostexec"
@@ -94,7 +93,6 @@ func (g git) pipe(ctx context.Context, in io.Reader, out io.Writer, args ...stri
 	here, _ := os.Getwd() // none: it is in no workspace
 	cmd := hostexec.Outside(g.dir, here).Command(ctx, "git", append(all, args...)...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = g.dir, in, out
-	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // they mean another repository
 	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
 		"GIT_EDITOR=:", "LC_ALL=C")
 	cmd.Env = append(cmd.Env, g.env...)

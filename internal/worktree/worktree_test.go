@@ -284,8 +284,8 @@ END
 }
 
 // The configuration of the person's repository may be a stranger's: a directory that was
-// unpacked, or shared. What it names runs neither when a worktree is made nor when its
-// work is brought.
+// unpacked, or shared. No program that it names runs, neither when a worktree is made nor
+// when its work is brought.
 func TestTheRepositoryRunsNothing(t *testing.T) {
 	const everyFile = "'* filter=e diff=e merge=e'"
 	for name, script := range map[string]string{
