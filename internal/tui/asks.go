@@ -28,15 +28,15 @@ func (p *program) listen() tea.Cmd {
 	return func() tea.Msg {
 		select {
 		case n := <-p.o.Notices:
-			return toldMsg{n}
+			return then(func(p *program) tea.Cmd {
+				p.addNotice(n.Bad, n.Text)
+				return p.listen()
+			})
 		case <-p.ctx.Done():
 			return nil
 		}
 	}
 }
-
-// A toldMsg has a notice.
-type toldMsg struct{ Notice }
 
 // await returns a command that waits for one question of the program itself, such as
 // whether to trust a workspace. The program calls it again after each answer.
@@ -47,15 +47,15 @@ func (p *program) await() tea.Cmd {
 	return func() tea.Msg {
 		select {
 		case a := <-p.o.Asks:
-			return askMsg{a}
+			return then(func(p *program) tea.Cmd {
+				p.push(&asking{Ask: a})
+				return nil
+			})
 		case <-p.ctx.Done():
 			return nil
 		}
 	}
 }
-
-// An askMsg has a question.
-type askMsg struct{ Ask }
 
 // An asking is the widget of a question of the program.
 type asking struct {

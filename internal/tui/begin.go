@@ -22,12 +22,6 @@ type Beginning struct {
 	Move    func(dir string) error
 }
 
-// A missingMsg says what is missing, or, after a setup, that nothing is.
-type missingMsg struct {
-	err   error
-	ready bool
-}
-
 // begin looks whether something is missing. ready says that the person has set it up.
 func (p *program) begin(ready bool) tea.Cmd {
 	if p.o.Begin == nil {
@@ -36,63 +30,56 @@ func (p *program) begin(ready bool) tea.Cmd {
 	return p.do(func(ctx context.Context) tea.Msg {
 		if p.o.Begin.Refused != nil && p.id == "" && p.o.Session == "" {
 			if other, why := p.o.Begin.Refused(); why != nil {
-				return refusedMsg{why, other}
+				return refused(why, other)
 			}
 		}
-		return missingMsg{p.o.Begin.Missing(ctx), ready}
+		return p.missing(p.o.Begin.Missing(ctx), ready)
 	})
 }
 
-// A refusedMsg says that no session may work in the current directory, before anything is typed.
-type refusedMsg struct {
-	why   error
-	other string
-}
-
-// refused offers another directory.
-func (p *program) refused(msg refusedMsg) tea.Cmd {
+// refused says why no session may work in the current directory, before anything is typed,
+// and offers another one.
+func refused(why error, other string) tea.Msg {
 	items := []item{{text: "later", detail: "sessions that exist can be read", run: func(*program) tea.Cmd { return nil }}}
-	if msg.other != "" {
-		items = slices.Insert(items, 0, item{text: "work in a new directory", detail: msg.other, run: func(p *program) tea.Cmd {
+	if other != "" {
+		items = slices.Insert(items, 0, item{text: "work in a new directory", detail: other, run: func(p *program) tea.Cmd {
 			return p.do(func(context.Context) tea.Msg {
-				if err := p.o.Begin.Move(msg.other); err != nil {
+				if err := p.o.Begin.Move(other); err != nil {
 					return noticeMsg{err.Error(), true}
 				}
-				return movedMsg{msg.other}
+				return then(func(p *program) tea.Cmd {
+					p.addNotice(false, "the agent works in "+other)
+					return p.begin(false)
+				})
 			})
 		}})
 	}
-	p.push(&list{title: "No agent works in this directory", above: []string{msg.why.Error()}, details: true, items: items})
-	return nil
+	return show(&list{title: "No agent works in this directory", above: []string{why.Error()}, details: true, items: items})
 }
-
-// A movedMsg says in which directory new sessions work from now on.
-type movedMsg struct{ dir string }
 
 // missing offers a setup and a demo if no model is configured yet. After the setup it says
 // that the program is ready.
-func (p *program) missing(msg missingMsg) tea.Cmd {
+func (p *program) missing(err error, ready bool) tea.Msg {
 	switch {
-	case msg.err == nil && msg.ready:
-		return p.notice(false, "ready: write what you want done")
-	case msg.err == nil || p.ctx.Err() != nil:
+	case err == nil && ready:
+		return noticeMsg{"ready: write what you want done", false}
+	case err == nil || p.ctx.Err() != nil:
 		return nil
 	}
-	p.push(&list{title: "There is no model yet", above: []string{msg.err.Error()}, details: true, items: []item{
+	return show(&list{title: "There is no model yet", above: []string{err.Error()}, details: true, items: []item{
 		{text: "set one up now", detail: "asks for provider, key and model, and tries them", run: func(p *program) tea.Cmd {
 			return p.lend(p.o.Begin.Setup, func(error) tea.Msg { return p.begin(true)() })
 		}},
 		{text: "watch the demo", detail: "a script speaks, and the tools are real", run: func(p *program) tea.Cmd {
-			return p.lend(p.o.Begin.Demo, func(err error) tea.Msg {
-				if err != nil {
-					return noticeMsg{err.Error(), true}
+			return p.lend(p.o.Begin.Demo, func(failed error) tea.Msg {
+				if failed != nil {
+					return noticeMsg{failed.Error(), true}
 				}
-				return missingMsg{err: msg.err}
+				return p.missing(err, false)
 			})
 		}},
 		{text: "later", detail: "openmanus setup", run: func(*program) tea.Cmd { return nil }},
 	}})
-	return nil
 }
 
 // lend gives the terminal to run, and then takes it back.

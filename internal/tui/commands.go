@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,8 +168,12 @@ func (p *program) setMode(mode string) tea.Cmd {
 	return p.change(Setting{Mode: mode})
 }
 
-// A changedMsg says that a setting was changed.
-type changedMsg struct{ Setting }
+// holds notes a setting of the next session that was changed.
+func (p *program) holds(s Setting) {
+	if p.id == "" {
+		p.mode, p.model = cmp.Or(s.Mode, p.mode), cmp.Or(s.Model, p.model)
+	}
+}
 
 // change changes a setting of the session on the screen, or of the next one. If the
 // conversation would go to another provider for the first time, the person is asked first.
@@ -177,12 +182,15 @@ func (p *program) change(s Setting) tea.Cmd {
 	return p.do(func(ctx context.Context) tea.Msg {
 		err := p.src.Change(ctx, id, s)
 		if e := (*Elsewhere)(nil); errors.As(err, &e) {
-			return listMsg{elsewhere(s, e)}
+			return show(elsewhere(s, e))
 		}
 		if err != nil {
 			return noticeMsg{err.Error(), true}
 		}
-		return changedMsg{s}
+		return then(func(p *program) tea.Cmd {
+			p.holds(s)
+			return nil
+		})
 	})
 }
 
@@ -198,7 +206,7 @@ func (p *program) choices(title string, read func(context.Context) ([]Named, err
 		for _, n := range all {
 			l.items = append(l.items, item{text: n.Name, detail: n.About, run: func(p *program) tea.Cmd { return chosen(p, n.Name) }})
 		}
-		return listMsg{l}
+		return show(l)
 	})
 }
 
@@ -214,7 +222,7 @@ func (p *program) fork(string) tea.Cmd {
 		if err != nil {
 			return noticeMsg{err.Error(), true}
 		}
-		return showMsg{to}
+		return then(func(p *program) tea.Cmd { return p.show(to) })
 	})
 }
 
@@ -246,7 +254,7 @@ func (p *program) back(b act.Rewind) tea.Cmd {
 		case plan.Nothing:
 			return noticeMsg{"nothing would change", false}
 		}
-		return listMsg{backList(id, b, plan)}
+		return show(backList(id, b, plan))
 	})
 }
 

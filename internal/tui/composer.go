@@ -69,20 +69,24 @@ func (c *composer) full() string {
 // update handles keys and pastes. Every change can be undone. An empty paste is how a
 // terminal pastes a picture.
 func (c *composer) update(p *program, msg tea.Msg) tea.Cmd {
-	was := c.text
-	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
-		if c.paste(msg.Content); msg.Content == "" { // so a terminal pastes a picture
-			cmd = p.pastePicture(true)
-		}
-	case pictureMsg:
-		c.chip("picture", "", paste{file: msg.file})
+		return c.change(p, func() tea.Cmd {
+			if c.paste(msg.Content); msg.Content == "" { // so a terminal pastes a picture
+				return p.pastePicture(true)
+			}
+			return nil
+		})
 	case tea.KeyPressMsg:
-		cmd = c.key(p, msg)
-	default:
-		return nil
+		return c.change(p, func() tea.Cmd { return c.key(p, msg) })
 	}
+	return nil
+}
+
+// change calls f, which may change the text, and remembers what it was.
+func (c *composer) change(p *program, f func() tea.Cmd) tea.Cmd {
+	was := c.text
+	cmd := f()
 	if c.text != was {
 		c.remember(was)
 		c.offers = c.offer(p)

@@ -134,13 +134,9 @@ func TestCompletion(t *testing.T) {
 func TestACommandOfThePersonsOwn(t *testing.T) {
 	p := composing(t, t.TempDir())
 	cmd := typing(p, "!printf 'a\\nb\\n'; exit 3<enter>")
-	var msg ranMsg
 	for _, m := range messages(cmd) {
-		if r, ok := m.(ranMsg); ok {
-			msg = r
-		}
+		p.Update(m)
 	}
-	p.Update(msg)
 	if text := shownOf(p); !strings.Contains(text, "exit status 3") || !strings.Contains(text, "  b") {
 		t.Fatalf("it shows\n%s", text)
 	}
@@ -175,10 +171,10 @@ func messages(cmd tea.Cmd) (all []tea.Msg) {
 // said unchanged, also if it looks like a command.
 func TestCommandsOfThePerson(t *testing.T) {
 	p := composing(t, "")
-	p.Update(customMsg{[]Custom{
+	p.custom = []Custom{
 		{Name: "again", Arguments: "WORDS", Help: "say it again", Expand: func(a string) string { return "/again " + a }},
 		{Name: "quit", Expand: func(string) string { return "never" }},
-	}})
+	}
 	typing(p, "/aga<tab>two words<enter>")
 	if len(p.sent) != 1 || p.sent[0].Text != "/again two words" {
 		t.Errorf("it says %+v", p.sent)

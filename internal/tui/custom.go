@@ -9,9 +9,6 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// A customMsg has the commands of the person.
-type customMsg struct{ all []Custom }
-
 // readCommands reads the commands of the person, which then stand beside those of the
 // program.
 func (p *program) readCommands() tea.Cmd {
@@ -23,7 +20,10 @@ func (p *program) readCommands() tea.Cmd {
 		if err != nil {
 			return noticeMsg{err.Error(), true}
 		}
-		return customMsg{all}
+		return then(func(p *program) tea.Cmd {
+			p.custom = all
+			return nil
+		})
 	})
 }
 
@@ -64,13 +64,9 @@ func (p *program) use(c Custom, arguments string) tea.Cmd {
 				return noticeMsg{"/" + c.Name + ": " + err.Error(), true}
 			}
 		}
-		return chosenMsg{set, text}
+		return then(func(p *program) tea.Cmd {
+			p.holds(set)
+			return p.say(text, nil)
+		})
 	})
-}
-
-// A chosenMsg says that the settings of a command of the person hold; the text is said
-// now.
-type chosenMsg struct {
-	Setting
-	text string
 }

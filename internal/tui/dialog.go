@@ -77,18 +77,6 @@ func (d *dialog) waits(qs []question) bool {
 	return false
 }
 
-// A choicesMsg says which answers there are to a question.
-type choicesMsg struct {
-	key string
-	Choices
-}
-
-// An effectMsg says what the edited call of a question would do.
-type effectMsg struct {
-	key, input string
-	CallEffect
-}
-
 // choicesOf asks which answers there are beyond yes and no. Until they are known, or if
 // they cannot be read, only these two are offered.
 func (d *dialog) choicesOf(p *program) tea.Cmd {
@@ -101,7 +89,10 @@ func (d *dialog) choicesOf(p *program) tea.Cmd {
 		if err != nil {
 			return nil // the fewest are offered
 		}
-		return choicesMsg{q.key(), c}
+		return then(func(*program) tea.Cmd {
+			d.choices, d.known = c, true
+			return nil
+		})
 	})
 }
 
@@ -109,14 +100,6 @@ func (d *dialog) choicesOf(p *program) tea.Cmd {
 // were meant for something else.
 func (d *dialog) update(p *program, msg tea.Msg) (bool, tea.Cmd) {
 	switch msg := msg.(type) {
-	case choicesMsg:
-		if msg.key == d.key() {
-			d.choices, d.known = msg.Choices, true
-		}
-	case effectMsg:
-		if msg.key == d.key() && msg.input == d.input {
-			d.effect = &msg.CallEffect
-		}
 	case tea.PasteMsg:
 		if d.writes() {
 			d.insert(strings.ReplaceAll(msg.Content, "\r", "\n"))
@@ -191,12 +174,6 @@ func (d *dialog) press(p *program, k tea.KeyPressMsg) (bool, tea.Cmd) {
 	return false, nil
 }
 
-// An undecidedMsg says that a decision was not taken.
-type undecidedMsg struct {
-	key string // of the question
-	err error
-}
-
 // decide sends a decision and closes the dialog. The question is not put again until the
 // journal has the decision, or refuses it.
 func (d *dialog) decide(p *program, dec Decision) (bool, tea.Cmd) {
@@ -205,16 +182,13 @@ func (d *dialog) decide(p *program, dec Decision) (bool, tea.Cmd) {
 	p.deciding[key] = true
 	return true, p.do(func(ctx context.Context) tea.Msg {
 		if err := p.src.Decide(ctx, dec); err != nil {
-			return undecidedMsg{key, err}
+			return then(func(p *program) tea.Cmd {
+				delete(p.deciding, key)
+				return tea.Batch(p.notice(true, "%v", err), p.asked())
+			})
 		}
 		return nil
 	})
-}
-
-// undecided puts a question again whose decision was not taken.
-func (p *program) undecided(msg undecidedMsg) tea.Cmd {
-	delete(p.deciding, msg.key)
-	return tea.Batch(p.notice(true, "%v", msg.err), p.asked())
 }
 
 // arguments returns the arguments that the call would run with: the person's, those that a
@@ -258,7 +232,12 @@ func (d *dialog) edit(p *program) tea.Cmd {
 			if err != nil {
 				e.Fails = err.Error()
 			}
-			return effectMsg{q.key(), edited, e}
+			return then(func(*program) tea.Cmd {
+				if d.input == edited {
+					d.effect = &e
+				}
+				return nil
+			})
 		})
 	})
 }

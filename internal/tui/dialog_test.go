@@ -148,7 +148,8 @@ func TestEditedArgumentsShowTheirEffect(t *testing.T) {
 	if text := shownOf(p); strings.Contains(text, "As you have edited") {
 		t.Fatal(text)
 	}
-	p.Update(effectMsg{d.key(), d.input, CallEffect{Fails: "no such file"}})
+	d.effect = &CallEffect{Fails: "no such file"}
+	p.layout()
 	if text := shownOf(p); !strings.Contains(text, "it would fail: no such file") || strings.Contains(text, "always for this") {
 		t.Errorf("it shows\n%s", text)
 	}
@@ -156,7 +157,7 @@ func TestEditedArgumentsShowTheirEffect(t *testing.T) {
 	if len(src.got) > 0 {
 		t.Errorf("it was allowed: %+v", src.got)
 	}
-	p.Update(effectMsg{d.key(), d.input, CallEffect{Shown: "-a\n+b\n"}})
+	d.effect = &CallEffect{Shown: "-a\n+b\n"}
 	messages(typing(p, "y"))
 	if len(src.got) != 1 || src.got[0].Input != d.input || !src.got[0].Allow {
 		t.Errorf("it decided %+v", src.got)

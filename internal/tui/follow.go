@@ -85,53 +85,24 @@ type child struct {
 	from *follower
 }
 
-// A loadedMsg is the end of a session that is to be shown.
-type loadedMsg struct {
-	gen     int
-	info    Session
-	page    *page
-	session *view.Session
-	err     error
-}
-
-// A pageMsg is a page that was read because the screen came near to it.
-type pageMsg struct {
-	gen   int
-	page  *page
-	later bool
-	end   bool // of a later page: it has the last event
-	err   error
-}
-
-// A beforeMsg has the session before the page that was read first, or an error. With an error
-// and no session, it is time to read again.
-type beforeMsg struct {
-	gen     int
-	until   int64  // the last event before that page
-	known   string // why it could not be read the last time
-	session *view.Session
-	err     error
-}
-
 // show shows the end of a session. Earlier parts are read when the person scrolls there;
 // the sums over all of it are added up in the background.
 func (p *program) show(id string) tea.Cmd {
 	p.leave()
 	p.id = id
-	gen := p.gen
-	return p.do(func(ctx context.Context) tea.Msg {
+	return p.load(func(ctx context.Context) (then, error) {
 		info, err := p.src.Session(ctx, id)
 		if err != nil {
-			return loadedMsg{gen: gen, err: err}
+			return nil, err
 		}
 		after := max(0, info.Events-pageEvents)
-		msg := loadedMsg{gen: gen, info: info, page: newPage(after + 1), session: new(view.Session)}
-		msg.err = p.read(ctx, id, after, 0, func(ev openmanus.Event) {
-			msg.page.apply(ev)
-			msg.session.Apply(ev)
+		page, session := newPage(after+1), new(view.Session)
+		err = p.read(ctx, id, after, 0, func(ev openmanus.Event) {
+			page.apply(ev)
+			session.Apply(ev)
 		})
-		return msg
-	})
+		return func(p *program) tea.Cmd { return p.loaded(info, page, session) }, err
+	}, func() { p.id = "" })
 }
 
 // leave stops following the session on the screen, and clears the screen for another one.
@@ -167,27 +138,20 @@ func (p *program) read(ctx context.Context, id string, after, to int64, apply fu
 }
 
 // loaded shows a session that was read, begins to follow it, and reads the earlier events
-// in the background. It ignores a session that is no longer wanted.
-func (p *program) loaded(msg loadedMsg) tea.Cmd {
-	if msg.gen != p.gen {
-		return nil
-	}
-	if msg.err != nil {
-		p.id = ""
-		return p.notice(true, "%v", msg.err)
-	}
-	p.session, p.broken = msg.session, msg.info.Status == BrokenOff
-	p.window.reset(msg.page)
+// in the background.
+func (p *program) loaded(info Session, page *page, session *view.Session) tea.Cmd {
+	p.session, p.broken = session, info.Status == BrokenOff
+	p.window.reset(page)
 	if p.session.Title() == "" {
-		p.session.State.Title = msg.info.Title
+		p.session.State.Title = info.Title
 	}
-	f, next := p.follow(p.id, msg.page.Last)
+	f, next := p.follow(p.id, page.Last)
 	p.from = f
 	cmds := []tea.Cmd{next, p.followBelow(), p.asked()}
 	if p.goal > 0 {
 		cmds = append(cmds, p.jump(p.goal))
 	}
-	if before := msg.page.First - 1; before > 0 {
+	if before := page.First - 1; before > 0 {
 		cmds = append(cmds, p.readBefore(before, ""))
 	}
 	return tea.Batch(cmds...)
@@ -195,31 +159,29 @@ func (p *program) loaded(msg loadedMsg) tea.Cmd {
 
 // readBefore reads the session up to an event. The person knows why that failed before.
 func (p *program) readBefore(until int64, known string) tea.Cmd {
-	id, gen := p.id, p.gen
-	return p.do(func(ctx context.Context) tea.Msg {
+	id := p.id
+	return p.load(func(ctx context.Context) (then, error) {
 		s := new(view.Session)
 		err := p.read(ctx, id, 0, until, s.Apply)
-		return beforeMsg{gen, until, known, s, err}
-	})
+		return func(p *program) tea.Cmd { return p.join(s, until, known, err) }, nil
+	}, nil)
 }
 
-// join adds what was before the page that was read first. If that could not be read, it says
-// why, and reads it again later.
-func (p *program) join(msg beforeMsg) tea.Cmd {
+// join adds what was before the page that was read first, up to an event. If that could not be
+// read, it says why, and reads it again later.
+func (p *program) join(before *view.Session, until int64, known string, err error) tea.Cmd {
 	switch {
-	case msg.gen != p.gen || p.ctx.Err() != nil:
+	case p.ctx.Err() != nil:
 		return nil
-	case msg.err != nil && msg.session != nil:
-		why := msg.err.Error()
-		if why != msg.known {
+	case err != nil:
+		why := err.Error()
+		if why != known {
 			p.addNotice(true, "the beginning of the session cannot be read: "+why+"; trying again")
 		}
-		msg.session, msg.known = nil, why
-		return tea.Tick(retryAfter, func(time.Time) tea.Msg { return msg })
-	case msg.err != nil:
-		return p.readBefore(msg.until, msg.known)
+		again := p.still(func(p *program) tea.Cmd { return p.readBefore(until, why) })
+		return tea.Tick(retryAfter, func(time.Time) tea.Msg { return again })
 	}
-	p.session.Join(msg.session)
+	p.session.Join(before)
 	for _, pg := range p.window.pages {
 		pg.Learn(p.session.State.Config.Tools)
 	}
@@ -306,9 +268,6 @@ func without(all []Message, id string) (left []Message) {
 	return left
 }
 
-// A retryMsg follows a session again, after following it has failed.
-type retryMsg struct{ gen int }
-
 // retry says why following failed, and tries again later.
 func (p *program) retry(f *follower) tea.Cmd {
 	if p.ctx.Err() != nil {
@@ -319,13 +278,13 @@ func (p *program) retry(f *follower) tea.Cmd {
 		p.lostWhy = f.err.Error()
 		p.addNotice(true, "the session cannot be followed: "+p.lostWhy+"; trying again")
 	}
-	gen := p.gen
-	return tea.Tick(retryAfter, func(time.Time) tea.Msg { return retryMsg{gen} })
+	again := p.still((*program).again)
+	return tea.Tick(retryAfter, func(time.Time) tea.Msg { return again })
 }
 
 // again follows the session again from the last event that was seen.
-func (p *program) again(msg retryMsg) tea.Cmd {
-	if msg.gen != p.gen || p.from != nil {
+func (p *program) again() tea.Cmd {
+	if p.from != nil {
 		return nil
 	}
 	p.lost = false
@@ -342,36 +301,33 @@ func (p *program) readMore() tea.Cmd {
 		return nil
 	}
 	p.window.reading = true
-	id, gen, first, last, tools := p.id, p.gen, p.window.first(), p.window.last(), p.session.State.Config.Tools
-	return p.do(func(ctx context.Context) tea.Msg {
-		msg := pageMsg{gen: gen, later: where > 0}
-		from, to := max(1, first-pageEvents), first-1
-		if msg.later {
-			from, to = last+1, last+pageEvents
+	later := where > 0
+	from, to := max(1, p.window.first()-pageEvents), p.window.first()-1
+	if later {
+		from, to = p.window.last()+1, p.window.last()+pageEvents
+	}
+	return p.readPage(from, to, func(p *program, pg *page) {
+		p.window.reading = false
+		switch {
+		case !later && pg.Last == p.window.first()-1:
+			p.window.before(pg)
+		case later && pg.First == p.window.last()+1:
+			p.window.after(pg, pg.Last < to && pg.Last >= p.session.State.Seq)
 		}
-		msg.page = newPage(from)
-		msg.page.Learn(tools)
-		msg.err = p.read(ctx, id, from-1, to, msg.page.apply)
-		msg.end = msg.page.Last < to
-		return msg
 	})
 }
 
-// paged adds a page that was read.
-func (p *program) paged(msg pageMsg) tea.Cmd {
-	if msg.gen != p.gen {
-		return nil
-	}
-	p.window.reading = false
-	switch {
-	case msg.err != nil:
-		return p.notice(true, "%v", msg.err)
-	case !msg.later && msg.page.Last == p.window.first()-1:
-		p.window.before(msg.page)
-	case msg.later && msg.page.First == p.window.last()+1:
-		p.window.after(msg.page, msg.end && msg.page.Last >= p.session.State.Seq)
-	}
-	return nil
+// readPage reads the page of the events from one to another, and gives it to add.
+func (p *program) readPage(from, to int64, add func(*program, *page)) tea.Cmd {
+	id, pg := p.id, newPage(from)
+	pg.Learn(p.session.State.Config.Tools)
+	return p.load(func(ctx context.Context) (then, error) {
+		err := p.read(ctx, id, from-1, to, pg.apply)
+		return func(p *program) tea.Cmd {
+			add(p, pg)
+			return nil
+		}, err
+	}, func() { p.window.reading = false })
 }
 
 // jump shows the session at an event, or at its end if seq is 0.
@@ -380,44 +336,20 @@ func (p *program) jump(seq int64) tea.Cmd {
 		p.window.pinned = true
 		return nil
 	}
-	id, gen, last, tools := p.id, p.gen, p.session.State.Seq, p.session.State.Config.Tools
-	return p.do(func(ctx context.Context) tea.Msg {
-		from := max(1, last-pageEvents+1)
-		if seq > 0 {
-			from = max(1, seq-pageEvents/4)
+	from := max(1, p.session.State.Seq-pageEvents+1)
+	if seq > 0 {
+		from = max(1, seq-pageEvents/4)
+	}
+	return p.readPage(from, from+pageEvents-1, func(p *program, pg *page) {
+		stream := p.window.stream
+		p.window.reset(pg)
+		p.window.stream = stream
+		p.window.atEnd = pg.Last >= p.session.State.Seq
+		p.window.pinned = p.window.atEnd && seq == 0
+		for _, b := range p.window.flat(p.session) {
+			if seq > 0 && b.Seq <= seq {
+				p.window.anchor, p.chosen = b, b
+			}
 		}
-		pg := newPage(from)
-		pg.Learn(tools)
-		err := p.read(ctx, id, from-1, from+pageEvents-1, pg.apply)
-		return jumpedMsg{gen, seq, pg, err}
 	})
-}
-
-// A jumpedMsg is the page around an event.
-type jumpedMsg struct {
-	gen  int
-	seq  int64
-	page *page
-	err  error
-}
-
-// jumped shows the page around an event.
-func (p *program) jumped(msg jumpedMsg) tea.Cmd {
-	if msg.gen != p.gen {
-		return nil
-	}
-	if msg.err != nil {
-		return p.notice(true, "%v", msg.err)
-	}
-	stream := p.window.stream
-	p.window.reset(msg.page)
-	p.window.stream = stream
-	p.window.atEnd = msg.page.Last >= p.session.State.Seq
-	p.window.pinned = p.window.atEnd && msg.seq == 0
-	for _, b := range p.window.flat(p.session) {
-		if msg.seq > 0 && b.Seq <= msg.seq {
-			p.window.anchor, p.chosen = b, b
-		}
-	}
-	return nil
 }

@@ -107,7 +107,7 @@ func (p *program) listServers() tea.Cmd {
 				return nil
 			}})
 		}
-		return listMsg{l}
+		return show(l)
 	})
 }
 
@@ -176,7 +176,7 @@ func (p *program) serverDo(k Keeper, s surface.ServerSetting, what string, do fu
 				})
 			}})
 		}
-		return listMsg{l}
+		return show(l)
 	})
 }
 
@@ -201,7 +201,7 @@ func (p *program) listSettings() tea.Cmd {
 		for _, v := range s.Set {
 			l.items = append(l.items, item{text: v.Key + " = " + v.Value, detail: v.From, run: open})
 		}
-		return listMsg{l}
+		return show(l)
 	})
 }
 

@@ -136,7 +136,7 @@ func TestAPersonInTheWrongDirectoryIsLedToAnother(t *testing.T) {
 		t.Errorf("it shows\n%s", got)
 	}
 	typing(p, "<esc>hello")
-	if got := shows(p.handle(failedMsg{Message{ID: "m", Text: "do it"}, errors.New("no")})); !strings.Contains(got, "› work in a new directory") {
+	if got := shows(p.failed(Message{ID: "m", Text: "do it"}, errors.New("no"))); !strings.Contains(got, "› work in a new directory") {
 		t.Errorf("after a task that was refused it shows\n%s", got)
 	}
 	if got := doing(p, "<enter>"); at != "/home/ann/work" || !strings.Contains(got, "the agent works in /home/ann/work") || p.comp.text != "do it\nhello" {
@@ -158,7 +158,7 @@ func TestAPersonWithoutAModelIsLedToOne(t *testing.T) {
 		t.Errorf("it shows\n%s", got)
 	}
 	typing(p, "<esc>hello")
-	for _, m := range messages(p.handle(failedMsg{Message{ID: "m", Text: "do it"}, errors.New("no")})) {
+	for _, m := range messages(p.failed(Message{ID: "m", Text: "do it"}, errors.New("no"))) {
 		p.Update(m)
 	}
 	if got := shownOf(p); !strings.Contains(got, "set one up now") || p.comp.text != "do it\nhello" {
@@ -181,7 +181,8 @@ func TestALongPlanIsShownWhole(t *testing.T) {
 	for i := range 200 {
 		plan = append(plan, fmt.Sprintf("step %d.", i))
 	}
-	p.Update(listMsg{planList(nil, "s1", strings.Join(plan, "\n"), strings.Join(plan, "\n"))})
+	p.push(planList(nil, "s1", strings.Join(plan, "\n"), strings.Join(plan, "\n")))
+	p.layout()
 	seen := make(map[string]bool)
 	for range 40 {
 		got := shownOf(p)

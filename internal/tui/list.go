@@ -37,9 +37,6 @@ type list struct {
 // maxTyped is how many characters narrow a list.
 const maxTyped = 200
 
-// A listMsg opens a list.
-type listMsg struct{ list *list }
-
 // left returns the items that have all words that were typed.
 func (l *list) left() (left []item) {
 	words := strings.Fields(strings.ToLower(l.typed))

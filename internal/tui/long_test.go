@@ -121,18 +121,18 @@ func TestTheBeginningIsReadAgain(t *testing.T) {
 	p.window.reset(last)
 	known := ""
 	for range 2 {
-		_, again := p.Update(beforeMsg{gen: p.gen, until: 4, known: known, session: new(view.Session), err: errors.New("unreachable")})
+		again := p.join(nil, 4, known, errors.New("unreachable"))
 		if again == nil {
 			t.Fatal("it is not read again")
 		}
 		known = "unreachable"
 	}
+	p.layout()
 	if got := shownOf(p); strings.Count(got, "unreachable") != 1 {
 		t.Errorf("it shows\n%s", got)
 	}
 	p.src = newFake(turns(1)...)
-	_, read := p.Update(beforeMsg{gen: p.gen, until: 4, err: errors.New("unreachable")})
-	settle(t, p, read)
+	settle(t, p, p.readBefore(4, known))
 	if got := p.session.State.Requests; len(got) != 2 {
 		t.Errorf("what was before is not joined: %q", got)
 	}

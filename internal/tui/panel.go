@@ -23,9 +23,6 @@ type panel struct {
 	sessions []Session
 }
 
-// A panelMsg has the sessions of the panel.
-type panelMsg struct{ sessions []Session }
-
 // refresh returns a command that reads the newest sessions. If that fails the panel stays
 // as it is; the list of sessions shows the error.
 func (n *panel) refresh(p *program) tea.Cmd {
@@ -34,7 +31,10 @@ func (n *panel) refresh(p *program) tea.Cmd {
 		if err != nil {
 			return nil // the list of sessions says why
 		}
-		return panelMsg{urgentFirst(all)}
+		return then(func(*program) tea.Cmd {
+			n.sessions = urgentFirst(all)
+			return nil
+		})
 	})
 }
 

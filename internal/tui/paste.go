@@ -81,9 +81,6 @@ func (c *composer) picture(text string) (string, bool) {
 // maxPicture is the most bytes of a picture of the clipboard.
 const maxPicture = 20 << 20
 
-// A pictureMsg has the file of a picture that was in the clipboard.
-type pictureMsg struct{ file string }
-
 // pastePicture attaches the picture that is in the clipboard. A terminal passes on the
 // text of a clipboard only, so the program has to look into it itself. told says that the
 // person did not ask for a picture by a key of its own: then nothing is said if there is none.
@@ -106,7 +103,12 @@ func (p *program) pastePicture(told bool) tea.Cmd {
 		}
 		switch {
 		case err == nil:
-			return pictureMsg{file}
+			return then(func(p *program) tea.Cmd {
+				return p.comp.change(p, func() tea.Cmd {
+					p.comp.chip("picture", "", paste{file: file})
+					return nil
+				})
+			})
 		case told:
 			return nil
 		}

@@ -25,7 +25,7 @@ func (p *program) proposed() tea.Cmd {
 		if err != nil || text == "" {
 			return nil
 		}
-		return listMsg{planList(src, id, text, text)}
+		return show(planList(src, id, text, text))
 	})
 }
 

@@ -111,6 +111,47 @@ func (p *program) do(f func(ctx context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg { return f(p.ctx) }
 }
 
+// A then is a message that says itself what follows from it.
+type then func(p *program) tea.Cmd
+
+// still returns f as a message that does nothing if the person has left the session that is
+// on the screen now.
+func (p *program) still(f then) then {
+	gen := p.gen
+	return func(p *program) tea.Cmd {
+		if p.gen != gen {
+			return nil
+		}
+		return f(p)
+	}
+}
+
+// load returns a command that runs f. What follows from it is dropped if the person has left
+// the session meanwhile. An error is shown, after failed was called.
+func (p *program) load(f func(ctx context.Context) (then, error), failed func()) tea.Cmd {
+	var err error
+	var next then
+	over := p.still(func(p *program) tea.Cmd {
+		if err != nil {
+			failed()
+			return p.notice(true, "%v", err)
+		}
+		return next(p)
+	})
+	return p.do(func(ctx context.Context) tea.Msg {
+		next, err = f(ctx)
+		return over
+	})
+}
+
+// show returns a message that shows a list.
+func show(l *list) tea.Msg {
+	return then(func(p *program) tea.Cmd {
+		p.push(l)
+		return nil
+	})
+}
+
 // A noticeMsg is a remark of the program that is shown and not stored.
 type noticeMsg struct {
 	text string
@@ -174,62 +215,10 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 		p.ticking = false
 	case eventsMsg:
 		return p.events(msg)
-	case loadedMsg:
-		return p.loaded(msg)
-	case pageMsg:
-		return p.paged(msg)
-	case jumpedMsg:
-		return p.jumped(msg)
-	case retryMsg:
-		return p.again(msg)
-	case beforeMsg:
-		return p.join(msg)
 	case noticeMsg:
 		p.addNotice(msg.bad, msg.text)
-	case toldMsg:
-		p.addNotice(msg.Bad, msg.Text)
-		return p.listen()
-	case askMsg:
-		p.push(&asking{Ask: msg.Ask})
-	case startedMsg:
-		return p.started(msg)
-	case failedMsg:
-		return p.failed(msg)
-	case missingMsg:
-		return p.missing(msg)
-	case refusedMsg:
-		return p.refused(msg)
-	case movedMsg:
-		p.addNotice(false, "the agent works in "+msg.dir)
-		return p.begin(false)
-	case panelMsg:
-		p.panel.sessions = msg.sessions
-	case showMsg:
-		return p.show(msg.id)
-	case customMsg:
-		p.custom = msg.all
-	case chosenMsg:
-		return tea.Batch(p.handle(changedMsg{msg.Setting}), p.say(msg.text, nil))
-	case pictureMsg:
-		return p.comp.update(p, msg)
-	case ranMsg:
-		return p.ran(msg)
-	case editedMsg:
-		if msg.err != nil {
-			return p.notice(true, "%v", msg.err)
-		}
-		return msg.then(p, msg.text)
-	case undecidedMsg:
-		return p.undecided(msg)
-	case changedMsg:
-		if p.id == "" && msg.Mode != "" {
-			p.mode = msg.Mode
-		}
-		if p.id == "" && msg.Model != "" {
-			p.model = msg.Model
-		}
-	case listMsg:
-		p.push(msg.list)
+	case then:
+		return msg(p)
 	default:
 		return p.pass(msg)
 	}
@@ -238,27 +227,24 @@ func (p *program) handle(msg tea.Msg) tea.Cmd {
 
 // failed gives back a message that could not be sent. If it was to begin a session, the
 // person learns first what is missing for one.
-func (p *program) failed(msg failedMsg) tea.Cmd {
-	p.sent = without(p.sent, msg.message.ID)
-	p.comp.restore(msg.message.Text)
+func (p *program) failed(m Message, err error) tea.Cmd {
+	p.sent = without(p.sent, m.ID)
+	p.comp.restore(m.Text)
 	if p.id != "" || p.o.Begin == nil {
-		return p.notice(true, "%v", msg.err)
+		return p.notice(true, "%v", err)
 	}
 	return p.do(func(ctx context.Context) tea.Msg {
 		if p.o.Begin.Refused != nil {
 			if other, why := p.o.Begin.Refused(); why != nil {
-				return refusedMsg{why, other}
+				return refused(why, other)
 			}
 		}
 		if err := p.o.Begin.Missing(ctx); err != nil {
-			return missingMsg{err: err}
+			return p.missing(err, false)
 		}
-		return noticeMsg{msg.err.Error(), true}
+		return noticeMsg{err.Error(), true}
 	})
 }
-
-// A showMsg shows another session, after words of the program.
-type showMsg struct{ id string }
 
 // pass gives a message to the widget on top, or to the composer if there is none. A widget
 // that is done is removed.
@@ -304,37 +290,23 @@ func (p *program) say(text string, attach []string) tea.Cmd {
 	p.window.pinned = p.window.atEnd
 	id := p.id
 	return tea.Batch(p.jump(0), p.do(func(ctx context.Context) tea.Msg {
+		started, err := id, error(nil)
 		if id == "" {
-			id, err := p.src.Start(ctx, m)
-			return startedMsg{id, m, err}
+			started, err = p.src.Start(ctx, m)
+		} else {
+			err = p.src.Say(ctx, id, m)
 		}
-		if err := p.src.Say(ctx, id, m); err != nil {
-			return failedMsg{m, err}
-		}
-		return nil
+		return then(func(p *program) tea.Cmd {
+			switch {
+			case err != nil:
+				return p.failed(m, err)
+			case id != "":
+				return nil
+			}
+			p.sent = without(p.sent, m.ID)
+			return tea.Batch(p.show(started), p.panel.refresh(p))
+		})
 	}))
-}
-
-// A startedMsg says that a session was opened with a message.
-type startedMsg struct {
-	id      string
-	message Message
-	err     error
-}
-
-// A failedMsg says that a message could not be sent.
-type failedMsg struct {
-	message Message
-	err     error
-}
-
-// started shows the session that was opened.
-func (p *program) started(msg startedMsg) tea.Cmd {
-	if msg.err != nil {
-		return p.handle(failedMsg{msg.message, msg.err})
-	}
-	p.sent = without(p.sent, msg.message.ID)
-	return tea.Batch(p.show(msg.id), p.panel.refresh(p))
 }
 
 // goOn continues a session that has stopped, when the person presses Enter and has

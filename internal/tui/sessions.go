@@ -39,7 +39,7 @@ func (p *program) sessionList(title string, read func(context.Context) ([]Sessio
 		for _, s := range all {
 			l.items = append(l.items, sessionItem(p.theme, s, now))
 		}
-		return listMsg{l}
+		return show(l)
 	})
 }
 

@@ -19,13 +19,6 @@ import (
 // maxOutput is how much of the output of a command of the person is kept.
 const maxOutput = 200 << 10
 
-// A ranMsg says how a command of the person ended.
-type ranMsg struct {
-	*running
-	output string
-	err    error
-}
-
 // shell runs a command of the person's own: as they would in a terminal, outside of the
 // sandbox and without the agent, which knows of it only if they say so afterwards. With
 // a second ! it has the terminal for itself, such as for an editor, and its output is
@@ -53,7 +46,7 @@ func (p *program) shell(command string) tea.Cmd {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
-		return ranMsg{r, out.String(), err}
+		return then(func(p *program) tea.Cmd { return p.ran(r, out.String(), err) })
 	}
 }
 
@@ -103,33 +96,26 @@ func (r *running) view(p *program, width, _ int) ([]string, caret) {
 
 // ran shows what a command of the person printed, and asks whether the agent is to read
 // it.
-func (p *program) ran(msg ranMsg) tea.Cmd {
-	p.pop(msg.running)
+func (p *program) ran(r *running, output string, err error) tea.Cmd {
+	p.pop(r)
 	ended := "exit code 0"
-	if msg.err != nil {
-		ended = msg.err.Error()
+	if err != nil {
+		ended = err.Error()
 	}
-	above := strings.Split(strings.TrimRight(clip.Visible(msg.output), "\n"), "\n")
+	above := strings.Split(strings.TrimRight(clip.Visible(output), "\n"), "\n")
 	const most = 2000
 	if len(above) > most {
 		above = above[len(above)-most:]
 	}
-	text := fmt.Sprintf("I ran this myself, outside of your sandbox:\n$ %s\n%s\n[%s]", msg.command, strings.TrimRight(clip.Clean(msg.output), "\n"), ended)
+	text := fmt.Sprintf("I ran this myself, outside of your sandbox:\n$ %s\n%s\n[%s]", r.command, strings.TrimRight(clip.Clean(output), "\n"), ended)
 	p.push(&list{
-		title: clip.Text(clip.OneLine(clip.Visible(msg.command)), 60) + " · " + clip.OneLine(clip.Visible(ended)), above: above,
+		title: clip.Text(clip.OneLine(clip.Visible(r.command)), 60) + " · " + clip.OneLine(clip.Visible(ended)), above: above,
 		items: []item{
 			{text: "close", run: func(*program) tea.Cmd { return nil }},
 			{text: "give the output to the agent, as your message", run: func(p *program) tea.Cmd { return p.say(text, nil) }},
 		},
 	})
 	return nil
-}
-
-// An editedMsg has what the person saved in their editor.
-type editedMsg struct {
-	text string
-	err  error
-	then func(p *program, text string) tea.Cmd
 }
 
 // here returns what finds programs outside of the directory in which this program runs.
@@ -147,11 +133,11 @@ func editor() ([]string, error) {
 	return words, nil
 }
 
-// edit has the person edit a text in the editor of VISUAL or EDITOR, and then calls then
+// edit has the person edit a text in the editor of VISUAL or EDITOR, and then calls saved
 // with what they saved. pattern names the file, as for [os.CreateTemp]. The editor starts
 // in the directory of the file, since editors read settings where they start.
-func edit(pattern, text string, then func(p *program, text string) tea.Cmd) tea.Cmd {
-	fail := func(err error) tea.Cmd { return func() tea.Msg { return editedMsg{err: err} } }
+func edit(pattern, text string, saved func(p *program, text string) tea.Cmd) tea.Cmd {
+	fail := func(err error) tea.Cmd { return func() tea.Msg { return noticeMsg{err.Error(), true} } }
 	words, err := editor()
 	if err != nil {
 		return fail(err)
@@ -177,9 +163,12 @@ func edit(pattern, text string, then func(p *program, text string) tea.Cmd) tea.
 	return tea.ExecProcess(cmd, func(err error) tea.Msg {
 		defer os.RemoveAll(dir)
 		if err != nil {
-			return editedMsg{err: fmt.Errorf("the editor %s: %w", words[0], err)}
+			return noticeMsg{fmt.Sprintf("the editor %s: %v", words[0], err), true}
 		}
 		data, err := os.ReadFile(name)
-		return editedMsg{string(data), err, then}
+		if err != nil {
+			return noticeMsg{err.Error(), true}
+		}
+		return then(func(p *program) tea.Cmd { return saved(p, string(data)) })
 	})
 }
