@@ -34,14 +34,19 @@ func (t *terminal) a2aOne(g *globals, name string) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := cfg.RemoteNames()
-	switch {
-	case slices.Contains(names, name):
-		return cfg, nil
-	case len(names) == 0:
-		return nil, usage(fmt.Errorf("there is no agent %q elsewhere, nor any other: openmanus a2a add NAME URL", name))
+	if names := cfg.RemoteNames(); !slices.Contains(names, name) {
+		return nil, absent(fmt.Sprintf("agent %q elsewhere", name), names, "openmanus a2a add NAME URL")
 	}
-	return nil, usage(fmt.Errorf("there is no agent %q elsewhere; there are %s", name, strings.Join(names, ", ")))
+	return cfg, nil
+}
+
+// absent is the error for what a person names and that is not there. It lists those that are
+// there, or says how to add one.
+func absent(what string, names []string, add string) error {
+	if len(names) == 0 {
+		return usage(fmt.Errorf("there is no %s, nor any other: %s", what, add))
+	}
+	return usage(fmt.Errorf("there is no %s; there are %s", what, strings.Join(names, ", ")))
 }
 
 // ownConfig returns the file in which the user's own configuration is, or will be: the one
@@ -64,13 +69,9 @@ type a2aAddCmd struct {
 	TokenEnv string `help:"The environment variable with the token that it wants." placeholder:"NAME"`
 }
 
-// Run implements the command. It fetches the card of the agent and approves it before it
+// configured implements the command. It fetches the card of the agent and approves it before it
 // writes the configuration, so a mistyped address leaves nothing behind.
-func (c *a2aAddCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	cfg, err := t.load(g, nil)
-	if err != nil {
-		return err
-	}
+func (c *a2aAddCmd) configured(ctx context.Context, t *terminal, g *globals, cfg *config.Config) error {
 	if slices.Contains(cfg.RemoteNames(), c.Name) {
 		return usage(fmt.Errorf("there is an agent %q already; openmanus a2a remove %s removes it", c.Name, c.Name))
 	}
@@ -105,13 +106,9 @@ type a2aInfo struct {
 	Card  string `json:"card,omitempty"`
 }
 
-// Run implements the command. It connects to no agent: the cards are those that were
+// configured implements the command. It connects to no agent: the cards are those that were
 // approved.
-func (c *a2aListCmd) Run(_ context.Context, t *terminal, g *globals) error {
-	cfg, err := t.load(g, nil)
-	if err != nil {
-		return err
-	}
+func (c *a2aListCmd) configured(_ context.Context, t *terminal, g *globals, cfg *config.Config) error {
 	list, err := t.host().RemoteAgents(cfg)
 	if err != nil {
 		return err

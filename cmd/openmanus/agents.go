@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 )
 
@@ -40,13 +41,9 @@ func (agentsCmd) Help() string {
 and below it the instructions of the agent. In agents/NAME.toml these are keys, and instructions is one more. A file of the workspace never allows more than the run does: the stricter approve and limits apply, and its model must be of the same provider.`
 }
 
-// Run implements the command. An agent whose file is wrong is listed with the error, so
+// configured implements the command. An agent whose file is wrong is listed with the error, so
 // that its author sees why it cannot be used.
-func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
-	cfg, err := t.load(g, map[string]string{})
-	if err != nil {
-		return err
-	}
+func (c *agentsCmd) configured(_ context.Context, t *terminal, g *globals, cfg *config.Config) error {
 	tm := t.host().ReadTeam(cfg.Run.Workspace, append(agents.Kinds(), t.host().RemoteKinds(cfg)...))
 	t.host().WarnOf(tm)
 	infos := []agentInfo{}

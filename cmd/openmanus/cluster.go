@@ -19,15 +19,6 @@ type clusterFlags struct {
 	Temporal string `help:"The Temporal that spreads sessions over workers: [temporal] address." placeholder:"HOST:PORT"`
 }
 
-// add adds those that are set to the flags of the configuration.
-func (c clusterFlags) add(flags map[string]string) {
-	for name, v := range map[string]string{"store": c.Store, "blobs": c.Blobs, "temporal": c.Temporal} {
-		if v != "" {
-			flags[name] = v
-		}
-	}
-}
-
 // A fleet is the workers that drive the sessions of a store. Its Wake returns when it is
 // certain that one of them will.
 type fleet interface {

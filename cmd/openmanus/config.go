@@ -86,12 +86,8 @@ type configShowCmd struct {
 	listing
 }
 
-// Run implements the command. It prints every setting with its source, and masks secrets.
-func (c *configShowCmd) Run(_ context.Context, t *terminal, g *globals) error {
-	cfg, err := t.load(g, map[string]string{})
-	if err != nil {
-		return err
-	}
+// configured implements the command. It prints every setting with its source, and masks secrets.
+func (c *configShowCmd) configured(_ context.Context, t *terminal, g *globals, cfg *config.Config) error {
 	values := []config.Value{}
 	tb := &table{head: []string{"KEY", "VALUE", "SOURCE"}}
 	for v := range cfg.Values() {

@@ -29,8 +29,7 @@ type doctorCmd struct {
 // Run implements the command. It fails if something essential is missing. It works with a
 // configuration that is broken, and then says what is wrong with it.
 func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) {
-	flags := map[string]string{}
-	c.add(flags)
+	flags := flagsOf(c.clusterFlags)
 	if c.Cluster {
 		return c.checkCluster(ctx, t, g, flags)
 	}

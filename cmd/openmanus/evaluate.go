@@ -34,11 +34,7 @@ The copies are complete, share disk blocks with the workspace if the file system
 Exit codes: those of run; also 1 if no attempt does the task, or if the best one could not be merged completely.`
 }
 
-// Run implements the command.
-func (c *evaluateCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return t.fail(c.shown, c.run(ctx, t, g))
-}
-
+// run implements the command.
 func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if err := c.noDelegates("is for openmanus run: the agent of an attempt gives work to nobody"); err != nil {
 		return err

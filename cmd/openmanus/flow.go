@@ -33,11 +33,7 @@ The plan names an agent for a step, or the step is tagged with one: [swe] Fix th
 Exit codes: those of run; also 1 if a step stays blocked.`
 }
 
-// Run implements the command.
-func (c *flowCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return t.fail(c.shown, c.run(ctx, t, g))
-}
-
+// run implements the command.
 func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if err := c.noDelegates("is for openmanus run: --agents names those that do the steps of a flow"); err != nil {
 		return err

@@ -29,11 +29,7 @@ type hooksFlags struct {
 
 // load returns the hooks, and the workspace that they are for.
 func (f hooksFlags) load(t *terminal, g *globals) ([]host.HookSource, string, error) {
-	flags := map[string]string{}
-	if f.Workspace != "" {
-		flags["workspace"] = f.Workspace
-	}
-	cfg, err := t.load(g, flags)
+	cfg, err := t.load(g, flagsOf(f))
 	if err != nil {
 		return nil, "", err
 	}
@@ -156,10 +152,7 @@ func (c *hooksTestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 			return nil
 		}
 	}
-	if len(names) == 0 {
-		return usage(fmt.Errorf("there is no hook %q, nor any other: docs/hooks.md says how to configure one", c.Name))
-	}
-	return usage(fmt.Errorf("there is no hook %q; there are %s", c.Name, strings.Join(names, ", ")))
+	return absent(fmt.Sprintf("hook %q", c.Name), names, "docs/hooks.md says how to configure one")
 }
 
 // hooksApproveCmd is openmanus hooks approve.

@@ -7,7 +7,7 @@
 //
 // # Where things are
 //
-//   - main.go lists the commands; each has a file of its name, with its flags, its help and a method Run.
+//   - main.go lists the commands; each has a file of its name, with its flags, its help and a method that runs it.
 //   - app.go opens what most commands need: configuration, store and host. The terminal (person.go, table.go) is the only place that prints.
 //   - run.go, chat*.go, flow.go, evaluate.go and research.go begin sessions; drive.go drives one and shows it, until it ends or waits.
 //   - sessions*.go read and change sessions that exist. They print tables for people, and with --json what programs read.
@@ -33,6 +33,7 @@ import (
 	"sync/atomic"
 
 	"github.com/openmanus-go/openmanus/act"
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/sandbox"
@@ -223,7 +224,7 @@ func (t *terminal) main(ctx context.Context, args []string) int {
 		fmt.Fprintf(t.err, "openmanus: %v\nTry: %s --help\n", err, strings.TrimSpace("openmanus "+named.Path()))
 		return exitUsage
 	}
-	return t.report(named.Target().(command).Run(ctx, t, &all.globals))
+	return t.report(t.run(ctx, named.Target(), &all.globals))
 }
 
 // spelled translates common forms of other programs, such as "help" and
@@ -249,10 +250,60 @@ func spelled(args []string) []string {
 
 func isHelp(word string) bool { return word == "help" }
 
-// A command is a struct of the command line that can be run. Its fields are its
-// flags and arguments.
-type command interface {
-	Run(ctx context.Context, t *terminal, g *globals) error
+// A command is a struct of the command line, whose fields are its flags and arguments. It has
+// one of these methods, by what has to be there before it runs: see [terminal.run].
+type (
+	command interface {
+		Run(ctx context.Context, t *terminal, g *globals) error
+	}
+	taskCommand interface {
+		run(ctx context.Context, t *terminal, g *globals) error
+		asShown() shown
+	}
+	configCommand interface {
+		configured(ctx context.Context, t *terminal, g *globals, cfg *config.Config) error
+	}
+	appCommand interface {
+		opened(ctx context.Context, a *app) error
+	}
+	sessionCommand interface {
+		open(ctx context.Context, t *terminal, g *globals, flags map[string]string) (*session, error)
+		on(ctx context.Context, x *session) error
+	}
+)
+
+// run runs a command: with the configuration, the program or the session that it is about,
+// which is closed afterwards. Whoever wants the outcome of a task as JSON gets its failure so, too.
+func (t *terminal) run(ctx context.Context, c any, g *globals) error {
+	var flags map[string]string
+	if given, ok := c.(interface{ flags() map[string]string }); ok {
+		flags = given.flags()
+	}
+	switch c := c.(type) {
+	case command:
+		return c.Run(ctx, t, g)
+	case taskCommand:
+		return t.fail(c.asShown(), c.run(ctx, t, g))
+	case configCommand:
+		cfg, err := t.load(g, flags)
+		if err != nil {
+			return err
+		}
+		return c.configured(ctx, t, g, cfg)
+	case appCommand:
+		a, err := t.open(g, flags)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		return c.opened(ctx, a)
+	}
+	x, err := c.(sessionCommand).open(ctx, t, g, flags)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	return c.(sessionCommand).on(ctx, x)
 }
 
 // report prints err unless it has nothing to say, and returns its exit code. An

@@ -34,11 +34,7 @@ type mcpFlags struct {
 }
 
 func (f mcpFlags) load(t *terminal, g *globals) (*config.Config, []config.MCPServer, error) {
-	flags := map[string]string{}
-	if f.MCPConfig != "" {
-		flags["mcp-config"] = f.MCPConfig
-	}
-	cfg, err := t.load(g, flags)
+	cfg, err := t.load(g, flagsOf(f))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,10 +55,7 @@ func (f mcpFlags) one(t *terminal, g *globals, name string) (*config.Config, con
 		}
 		names = append(names, s.Name)
 	}
-	if len(names) == 0 {
-		return nil, config.MCPServer{}, usage(fmt.Errorf("there is no MCP server %q, nor any other: openmanus mcp add NAME -- COMMAND ARG…", name))
-	}
-	return nil, config.MCPServer{}, usage(fmt.Errorf("there is no MCP server %q; there are %s", name, strings.Join(names, ", ")))
+	return nil, config.MCPServer{}, absent(fmt.Sprintf("MCP server %q", name), names, "openmanus mcp add NAME -- COMMAND ARG…")
 }
 
 // mcpAddCmd is openmanus mcp add.

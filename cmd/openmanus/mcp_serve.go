@@ -43,17 +43,13 @@ Over HTTP, the first line on standard output is the address and the second the h
 }
 
 func (c *mcpServeCmd) flags() map[string]string {
-	return runFlags{Agent: c.Agent, Model: c.Model, BaseURL: c.BaseURL, Workspace: c.Workspace, AnyWorkspace: c.AnyWorkspace, Sandbox: c.Sandbox, Approve: c.Approve,
-		limitFlags: limitFlags{MaxSteps: c.MaxSteps, BudgetTokens: c.BudgetTokens, MaxCost: c.MaxCost, Timeout: c.Timeout}}.flags()
+	flags := flagsOf(*c)
+	delete(flags, "http") // which sets no key
+	return flags
 }
 
-// Run implements the command.
-func (c *mcpServeCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	a, err := t.open(g, c.flags())
-	if err != nil {
-		return err
-	}
-	defer a.Close()
+// opened implements the command.
+func (c *mcpServeCmd) opened(ctx context.Context, a *app) error {
 	m, err := mcpserved.New(a.Host)
 	if err != nil {
 		return err
@@ -62,14 +58,14 @@ func (c *mcpServeCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if c.HTTP != "" {
-		return c.serveHTTP(ctx, t, m.Server, string(a.Config.MCP.Token))
+		return c.serveHTTP(ctx, a.t, m.Server, string(a.Config.MCP.Token))
 	}
-	out, ok := bare(t.out).(io.WriteCloser)
+	out, ok := bare(a.t.out).(io.WriteCloser)
 	if !ok {
 		return errors.New("standard output cannot be written to")
 	}
-	fmt.Fprintln(t.err, "openmanus: speaking MCP on standard input and output; a client starts this program itself")
-	if err := m.Serve(ctx, t.in, out); ctx.Err() == nil {
+	fmt.Fprintln(a.t.err, "openmanus: speaking MCP on standard input and output; a client starts this program itself")
+	if err := m.Serve(ctx, a.t.in, out); ctx.Err() == nil {
 		return err
 	}
 	return nil

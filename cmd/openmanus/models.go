@@ -53,12 +53,8 @@ type modelInfo struct {
 	Sources map[string]string `json:"sources,omitempty"` // where the values from window on come from
 }
 
-// Run implements the command.
-func (c *modelsListCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	cfg, err := t.load(g, map[string]string{})
-	if err != nil {
-		return err
-	}
+// configured implements the command.
+func (c *modelsListCmd) configured(ctx context.Context, t *terminal, g *globals, cfg *config.Config) error {
 	list, none := host.ListModels(ctx, cfg)
 	infos := modelInfos(cfg, list)
 	tb := &table{head: []string{"NAME", "MODEL", "KEY", "WINDOW", "PRICE IN/OUT", "CAN", "KNOWN FROM", "SOURCE", "ENDPOINT"}}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -22,12 +23,8 @@ func (modelsCheckCmd) Help() string {
 	return "Each model is asked one short question, with a small image and a tool, which costs a little. Models that refuse an image are asked again without one."
 }
 
-// Run implements the command.
-func (c *modelsCheckCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	cfg, err := t.load(g, map[string]string{})
-	if err != nil {
-		return err
-	}
+// configured implements the command.
+func (c *modelsCheckCmd) configured(ctx context.Context, t *terminal, g *globals, cfg *config.Config) error {
 	names := append([]string{""}, cfg.ProfileNames()...)
 	if c.Name != "" {
 		names = []string{c.Name}

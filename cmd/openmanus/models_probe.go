@@ -42,12 +42,8 @@ type probed struct {
 	Models   []string          `json:"models"`
 }
 
-// Run implements the command.
-func (c *modelsProbeCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	cfg, err := t.load(g, map[string]string{})
-	if err != nil {
-		return err
-	}
+// configured implements the command.
+func (c *modelsProbeCmd) configured(ctx context.Context, t *terminal, g *globals, cfg *config.Config) error {
 	if c.Forget {
 		m, err := host.ForgetModel(cfg, c.Name)
 		if err == nil {

@@ -17,36 +17,36 @@ type researchCmd struct {
 	shown
 }
 
-// Run implements the command. The report is in report.md and report.html.
-func (c *researchCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+// run implements the command. The report is in report.md and report.html.
+func (c *researchCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	question := strings.TrimSpace(c.Question)
 	switch {
 	case question == "":
-		return t.fail(c.shown, usage(errors.New(`there is no question: openmanus research "what you want to know"`)))
+		return usage(errors.New(`there is no question: openmanus research "what you want to know"`))
 	case c.Depth < 1 || c.Depth > 5:
-		return t.fail(c.shown, usage(fmt.Errorf("--depth %d: allowed: 1 to 5", c.Depth)))
+		return usage(fmt.Errorf("--depth %d: allowed: 1 to 5", c.Depth))
 	case c.Time < time.Second:
-		return t.fail(c.shown, usage(fmt.Errorf("--time %v: allowed: from 1s", c.Time)))
+		return usage(fmt.Errorf("--time %v: allowed: from 1s", c.Time))
 	case c.Agent != "" && c.Agent != "research":
-		return t.fail(c.shown, usage(errors.New("--agent: openmanus research has an agent of its own; openmanus run takes another")))
+		return usage(errors.New("--agent: openmanus research has an agent of its own; openmanus run takes another"))
 	}
 	if err := c.noDelegates("is for openmanus run: the agent of openmanus research gives work to nobody"); err != nil {
-		return t.fail(c.shown, err)
+		return err
 	}
 	c.Agent = "research"
 	flags, err := t.workplace(ctx, g, c.flags())
 	if err != nil {
-		return t.fail(c.shown, err)
+		return err
 	}
 	a, err := t.open(g, flags)
 	if err != nil {
-		return t.fail(c.shown, err)
+		return err
 	}
 	defer a.Close()
 	prompt := fmt.Sprintf("%s\n\n(Research it: max_depth %d, time_limit_seconds %d.)", question, c.Depth, int(c.Time.Seconds()))
 	m, err := t.message(prompt, c.Attach)
 	if err != nil {
-		return t.fail(c.shown, err)
+		return err
 	}
-	return t.fail(c.shown, a.begin(ctx, m, c.shown, nil))
+	return a.begin(ctx, m, c.shown, nil)
 }

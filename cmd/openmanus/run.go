@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
@@ -56,46 +58,39 @@ type limitFlags struct {
 	Retries      string `help:"How often a failed request to the model is made again." placeholder:"N"`
 }
 
-// flags adds the flags that were given to m.
-func (f limitFlags) flags(m map[string]string) {
-	for name, v := range map[string]string{
-		"max-steps": f.MaxSteps, "budget-tokens": f.BudgetTokens, "max-cost": f.MaxCost, "timeout": f.Timeout,
-		"depth": f.Depth, "fan-out": f.FanOut, "stuck": f.Stuck, "retries": f.Retries,
-	} {
-		if v != "" {
-			m[name] = v
-		}
-	}
-}
-
 // shown are the flags that say how a run is shown.
 type shown struct {
 	Output output `help:"What goes to standard output: text (the answer), json (one object at the end), jsonl (every event)." enum:"text,json,jsonl" default:"text"`
 	Quiet  bool   `help:"No progress." short:"q"`
 }
 
-// flags returns the flags that were given as settings of the configuration, by
-// the names of the command line. They are text, as they were typed: the
-// configuration checks and reads them like all its sources. It has no entry for a
-// flag that was not given.
-func (f runFlags) flags() map[string]string {
-	m := make(map[string]string)
-	for name, v := range map[string]string{
-		"agent": f.Agent, "model": f.Model, "base-url": f.BaseURL, "workspace": f.Workspace,
-		"mcp-config": f.MCPConfig, "approve": f.Approve, "sandbox": f.Sandbox,
-	} {
-		if v != "" {
-			m[name] = v
+// asShown returns them.
+func (s shown) asShown() shown { return s }
+
+// flags returns the flags that were given.
+func (f runFlags) flags() map[string]string { return flagsOf(f) }
+
+// flagsOf returns the flags in a struct that were given as settings of the configuration, by
+// the names of the command line: those that are a text or a switch. They are text, as they
+// were typed: the configuration checks and reads them like all its sources. It has no entry
+// for a flag that was not given.
+func flagsOf(s any) map[string]string {
+	given := make(map[string]string)
+	var read func(reflect.Value)
+	read = func(s reflect.Value) {
+		for f, v := range s.Fields() {
+			switch {
+			case v.Kind() == reflect.Struct:
+				read(v)
+			case v.Kind() == reflect.String && v.String() != "":
+				given[cli.NameOf(f)] = v.String()
+			case v.Kind() == reflect.Bool && v.Bool():
+				given[cli.NameOf(f)] = "true"
+			}
 		}
 	}
-	f.limitFlags.flags(m)
-	if f.AnyWorkspace {
-		m["any-workspace"] = "true"
-	}
-	if f.Copies {
-		m["copies"] = "true"
-	}
-	return m
+	read(reflect.ValueOf(s))
+	return given
 }
 
 // noDelegates returns an error for a command whose agents give work to nobody, or to others than --delegate names. why
@@ -126,11 +121,7 @@ type runCmd struct {
 	shown
 }
 
-// Run implements the command.
-func (c *runCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return t.fail(c.shown, c.run(ctx, t, g))
-}
-
+// run implements the command.
 func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if err := c.allows(c.Session); err != nil {
 		return err

@@ -29,7 +29,7 @@ type sandboxFlags struct {
 // options returns the options of the sandbox that the flags and the
 // configuration ask for. The errors are those of usage.
 func (c sandboxFlags) options(t *terminal, g *globals) (sandbox.Options, error) {
-	cfg, err := t.load(g, runFlags{Sandbox: c.Sandbox, Workspace: c.Workspace}.flags())
+	cfg, err := t.load(g, flagsOf(c))
 	if err != nil {
 		return sandbox.Options{}, err
 	}

@@ -19,7 +19,7 @@ func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if err != nil {
 		return err
 	}
-	cfg, err := t.load(g, runFlags{}.flags())
+	cfg, err := t.load(g, nil)
 	if err != nil {
 		return err
 	}

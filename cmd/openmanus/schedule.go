@@ -58,13 +58,10 @@ func (t *terminal) scheduleOpen(g *globals) (*app, map[string]schedule.Plan, err
 // planNamed returns the plan of a schedule, or an error that lists those there are.
 func planNamed(plans map[string]schedule.Plan, name string) (schedule.Plan, error) {
 	p, ok := plans[name]
-	if ok {
-		return p, nil
+	if !ok {
+		return p, absent(fmt.Sprintf("schedule %q", name), slices.Sorted(maps.Keys(plans)), "openmanus schedule add")
 	}
-	if len(plans) == 0 {
-		return p, usage(fmt.Errorf("there is no schedule %q, nor any other: openmanus schedule add", name))
-	}
-	return p, usage(fmt.Errorf("there is no schedule %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(plans)), ", ")))
+	return p, nil
 }
 
 // scheduleAddCmd is openmanus schedule add.

@@ -37,14 +37,9 @@ Ctrl-C or SIGTERM stops the server. Running sessions are saved and continue at t
 
 // Run implements the command.
 func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	flags := map[string]string{}
-	for name, v := range map[string]string{"addr": c.Addr, "model": c.Model, "public": c.Public} {
-		if v != "" {
-			flags[name] = v
-		}
-	}
-	c.add(flags)
-	out := t.out // on which tokens are not secrets
+	flags := flagsOf(*c)
+	delete(flags, "qr") // which sets no key
+	out := t.out        // on which tokens are not secrets
 	log := slog.New(slog.NewTextHandler(t.err, nil))
 	a, all, err := t.openFleet(ctx, g, flags, workerName(), log)
 	if err != nil {

@@ -27,21 +27,16 @@ func (sessionsAuditCmd) Help() string {
 	return `For every call of this session and those below it: whether it was allowed, when, by whom and by which rule; what it ran in; and its result.`
 }
 
-// Run implements the command.
-func (c *sessionsAuditCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g, nil)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
+// on implements the command.
+func (c *sessionsAuditCmd) on(ctx context.Context, x *session) error {
 	calls, err := audit.Read(ctx, x.db, x.id)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return t.printJSON(calls)
+		return x.t.printJSON(calls)
 	}
-	return printAudit(t.out, t.style(g), x.id, calls)
+	return printAudit(x.t.out, x.t.style(x.globals), x.id, calls)
 }
 
 // printAudit prints the calls of a session for people.

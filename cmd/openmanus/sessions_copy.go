@@ -126,13 +126,8 @@ func (sessionsExportCmd) Help() string {
 With --format html the file is a page for people to read: what was said and done, with the files that the session made or changed as they are now. It opens from disk, needs no network, and nothing in it can run.`
 }
 
-// Run implements the command.
-func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g, nil)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
+// on implements the command.
+func (c *sessionsExportCmd) on(ctx context.Context, x *session) error {
 	if c.File = cmp.Or(c.File, c.Out); c.Out != "" && c.Out != c.File {
 		return usage(errors.New("two files are named: give one"))
 	}
@@ -151,22 +146,22 @@ func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	}
 	switch {
 	case c.File != "" && c.File != "-":
-		return c.toFile(x, t.abs(c.File), write)
+		return c.toFile(x, x.t.abs(c.File), write)
 	case c.Format == "html":
-		return write(t.out)
-	case c.Files && isTerminal(t.out):
+		return write(x.t.out)
+	case c.Files && isTerminal(x.t.out):
 		return usage(errors.New("name the file to write: -o FILE.tar.zst"))
 	case c.Files:
-		return write(bare(t.out).(io.Writer))
-	case !isTerminal(t.out):
+		return write(bare(x.t.out).(io.Writer))
+	case !isTerminal(x.t.out):
 		// The journal has no secrets, and the checksum is of the bytes as written.
-		return journal.Export(ctx, x.db, x.db, x.id, bare(t.out).(io.Writer))
+		return journal.Export(ctx, x.db, x.db, x.id, bare(x.t.out).(io.Writer))
 	}
 	var b bytes.Buffer
 	if err := journal.Export(ctx, x.db, x.db, x.id, &b); err != nil {
 		return err
 	}
-	return t.writeJSON(b.Bytes())
+	return x.t.writeJSON(b.Bytes())
 }
 
 // page writes the session as a page, with files only if there is a workspace.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/termtext"
 )
@@ -19,13 +17,8 @@ type sessionsDeleteCmd struct {
 	Yes   bool     `short:"y" help:"Do not ask."`
 }
 
-// Run implements the command.
-func (c *sessionsDeleteCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	a, err := t.open(g, map[string]string{})
-	if err != nil {
-		return err
-	}
-	defer a.Close()
+// opened implements the command.
+func (c *sessionsDeleteCmd) opened(ctx context.Context, a *app) error {
 	var ids []string
 	for _, id := range c.IDs {
 		full, err := a.named(ctx, id)
@@ -49,9 +42,9 @@ func (c *sessionsDeleteCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		}
 		kept, err := a.RemoveForkFiles(ctx, id, c.Files)
 		errs = append(errs, err, a.Deleted(id))
-		fmt.Fprintf(t.out, "deleted %s\n", clip.Plain(id))
+		fmt.Fprintf(a.t.out, "deleted %s\n", clip.Plain(id))
 		if kept != "" {
-			fmt.Fprintln(t.err, clip.Plain("· "+kept))
+			fmt.Fprintln(a.t.err, clip.Plain("· "+kept))
 		}
 	}
 	return errors.Join(errs...)
@@ -73,12 +66,5 @@ func (a *app) confirm(ctx context.Context, ids []string) error {
 		}
 		fmt.Fprintf(a.t.err, "  %s  %s  %s\n", clip.Plain(id), localTime(x.s.Updated), termtext.OneLine(kept.Title, 60))
 	}
-	line, err := a.t.ask(ctx, fmt.Sprintf("Delete %s? This cannot be undone. [y/N] ", clip.Count(len(ids), "session")))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if host.IsYes(line) {
-		return nil
-	}
-	return exit{code: exitFailed, err: errors.New("nothing was deleted")}
+	return a.t.agree(ctx, fmt.Sprintf("Delete %s? This cannot be undone. [y/N] ", clip.Count(len(ids), "session")), "nothing was deleted")
 }

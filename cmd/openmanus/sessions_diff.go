@@ -30,18 +30,14 @@ func (sessionsDiffCmd) Help() string {
 	return `Shows what the calls of a session, and of those below it, changed in the files of the workspace, as a unified diff. Binary files are named.`
 }
 
-// Run implements the command.
-func (c *sessionsDiffCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g, nil)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
+// on implements the command.
+func (c *sessionsDiffCmd) on(ctx context.Context, x *session) error {
 	from, to := c.From, c.To
 	if c.Call != "" {
 		if from != 0 || to != 0 {
 			return usage(errors.New("--call names the events: use it without --from and --to"))
 		}
+		var err error
 		if from, to, err = x.SeqsOfCall(ctx, x.id, c.Call); err != nil {
 			return err
 		}
@@ -54,10 +50,10 @@ func (c *sessionsDiffCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		return err
 	}
 	if c.JSON {
-		return t.printJSON(diffs)
+		return x.t.printJSON(diffs)
 	}
 	for _, d := range diffs {
-		if err := t.printDiff(d, c.Stat); err != nil {
+		if err := x.t.printDiff(d, c.Stat); err != nil {
 			return err
 		}
 	}

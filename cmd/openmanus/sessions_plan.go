@@ -23,11 +23,7 @@ type sessionsPlanCmd struct {
 	shown
 }
 
-// Run implements the command. Without a flag it prints the plan.
-func (c *sessionsPlanCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return t.fail(c.shown, c.run(ctx, t, g))
-}
-
+// run implements the command. Without a flag it prints the plan.
 func (c *sessionsPlanCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	mode := cmp.Or(c.Approve, openmanus.ApproveAsk)
 	carryOut := c.Accept || c.Edit || c.From != ""

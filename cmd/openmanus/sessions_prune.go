@@ -20,22 +20,17 @@ func (sessionsPruneCmd) Help() string {
 Where machines share a database ([store] url), files are kept as long as their sessions, and this deletes blobs that no session needs any more, and objects of the bucket that were left over when a process died.`
 }
 
-// Run implements the command.
-func (c *sessionsPruneCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	a, err := t.open(g, map[string]string{})
-	if err != nil {
-		return err
-	}
-	defer a.Close()
+// opened implements the command.
+func (c *sessionsPruneCmd) opened(ctx context.Context, a *app) error {
 	if shared, ok := a.db.(sharedStore); ok {
-		return c.pruneShared(ctx, t, a, shared)
+		return c.pruneShared(ctx, a, shared)
 	}
 	p, err := a.Prune(ctx, c.DryRun)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return t.printJSON(p)
+		return a.t.printJSON(p)
 	}
 	for _, s := range p.Sessions {
 		what := "cannot put files back any more"
@@ -45,19 +40,19 @@ func (c *sessionsPruneCmd) Run(ctx context.Context, t *terminal, g *globals) err
 		case !s.Since.IsZero():
 			what = "can put files back as far as " + localTime(s.Since)
 		}
-		fmt.Fprintf(t.out, "%s  %s  %s\n", clip.Plain(s.ID), sizeText(s.Free), what)
+		fmt.Fprintf(a.t.out, "%s  %s  %s\n", clip.Plain(s.ID), sizeText(s.Free), what)
 	}
 	did := "deleted"
 	if c.DryRun {
 		did = "would be deleted"
 	}
-	_, err = fmt.Fprintf(t.out, "%s %s; %s are kept, of at most %s\n", sizeText(p.Free), did, sizeText(p.Total),
+	_, err = fmt.Fprintf(a.t.out, "%s %s; %s are kept, of at most %s\n", sizeText(p.Free), did, sizeText(p.Total),
 		sizeText(a.Config.History.MaxSize))
 	return err
 }
 
 // pruneShared deletes what is left over of blobs in a store that machines share.
-func (c *sessionsPruneCmd) pruneShared(ctx context.Context, t *terminal, a *app, db sharedStore) error {
+func (c *sessionsPruneCmd) pruneShared(ctx context.Context, a *app, db sharedStore) error {
 	var p struct {
 		Blobs   int `json:"blobs"`
 		Objects int `json:"objects"`
@@ -81,12 +76,12 @@ func (c *sessionsPruneCmd) pruneShared(ctx context.Context, t *terminal, a *app,
 		return err
 	}
 	if c.JSON {
-		return t.printJSON(p)
+		return a.t.printJSON(p)
 	}
 	did := "deleted"
 	if c.DryRun {
 		did = "would be deleted"
 	}
-	_, err = fmt.Fprintf(t.out, "%s and %s that no session needs %s\n", clip.Count(p.Blobs, "blob"), clip.Count(p.Objects, "object"), did)
+	_, err = fmt.Fprintf(a.t.out, "%s and %s that no session needs %s\n", clip.Count(p.Blobs, "blob"), clip.Count(p.Objects, "object"), did)
 	return err
 }

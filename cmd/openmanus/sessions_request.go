@@ -18,14 +18,9 @@ type sessionsRequestCmd struct {
 	Neutral bool  `help:"Print it before it is encoded for the provider."`
 }
 
-// Run implements the command. Its output contains no key, because keys travel
+// on implements the command. Its output contains no key, because keys travel
 // beside the body.
-func (c *sessionsRequestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g, nil)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
+func (c *sessionsRequestCmd) on(ctx context.Context, x *session) error {
 	req, conf, err := audit.Request(ctx, x.db, x.id, c.Seq)
 	if errors.As(err, new(*audit.NoRequestError)) {
 		return usage(err)
@@ -34,7 +29,7 @@ func (c *sessionsRequestCmd) Run(ctx context.Context, t *terminal, g *globals) e
 		return err
 	}
 	if c.Neutral || strings.HasPrefix(conf.Model, "scripted:") {
-		return t.printJSON(neutral(req))
+		return x.t.printJSON(neutral(req))
 	}
 	model, err := x.wire(conf)
 	if err != nil {
@@ -44,7 +39,7 @@ func (c *sessionsRequestCmd) Run(ctx context.Context, t *terminal, g *globals) e
 	if err != nil {
 		return err
 	}
-	return t.writeJSON(body)
+	return x.t.writeJSON(body)
 }
 
 // An encoder returns the exact bytes that a model sends for a request.

@@ -20,12 +20,8 @@ type sessionsResumeCmd struct {
 	shown
 }
 
-// Run implements the command. Without a flag that says otherwise, the session
+// run implements the command. Without a flag that says otherwise, the session
 // keeps its model, its workspace, its approval mode and its limits.
-func (c *sessionsResumeCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return t.fail(c.shown, c.run(ctx, t, g))
-}
-
 func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	r, err := c.request(ctx, t)
 	if err != nil {
@@ -98,11 +94,7 @@ type sessionsRetryCmd struct {
 	shown
 }
 
-// Run implements the command.
-func (c *sessionsRetryCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return t.fail(c.shown, c.run(ctx, t, g))
-}
-
+// run implements the command.
 func (c *sessionsRetryCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if len(c.Attach) > 0 {
 		return usage(fmt.Errorf("--attach goes with a new request: openmanus sessions resume %s \"…\" --attach FILE", c.ID))

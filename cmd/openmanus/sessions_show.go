@@ -24,22 +24,17 @@ type sessionsShowCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object: how the session stands."`
 }
 
-// Run implements the command.
-func (c *sessionsShowCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g, nil)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
+// on implements the command.
+func (c *sessionsShowCmd) on(ctx context.Context, x *session) error {
 	kept, err := x.db.Session(ctx, x.id)
 	if err != nil {
 		return err
 	}
 	info := summary.OfSession(kept, x.s, x.qs)
 	if c.JSON {
-		return t.printJSON(info)
+		return x.t.printJSON(info)
 	}
-	tr := &transcript{w: t.out, style: t.style(g)}
+	tr := &transcript{w: x.t.out, style: x.t.style(x.globals)}
 	tr.header(info)
 	page := view.NewPage(1)
 	for ev, err := range x.db.Events(ctx, x.id, 0) {

@@ -36,8 +36,7 @@ func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	if strings.TrimSpace(text) == "" {
 		return usage(errors.New(`there is nothing to say: openmanus sessions say ID "what to say"`))
 	}
-	flags := make(map[string]string)
-	c.limitFlags.flags(flags)
+	flags := flagsOf(c.limitFlags)
 	x, err := c.openToChange(ctx, t, g, flags)
 	if err != nil {
 		return err

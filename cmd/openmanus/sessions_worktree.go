@@ -25,13 +25,8 @@ func (sessionsApplyCmd) Help() string {
 Nothing is merged if a commit changes what you have changed and not committed, or if the lines conflict: the files are named. With --files no commit is merged; a file that you have changed stays as it is, and the session's version is put beside it.`
 }
 
-// Run implements the command.
-func (c *sessionsApplyCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g, nil)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
+// on implements the command.
+func (c *sessionsApplyCmd) on(ctx context.Context, x *session) error {
 	p, err := x.Apply(ctx, x.id, host.ApplyOptions{Files: c.Files, Unseen: c.Yes}, func(p *host.ApplyPlan) error {
 		if c.Yes {
 			return nil
@@ -40,16 +35,16 @@ func (c *sessionsApplyCmd) Run(ctx context.Context, t *terminal, g *globals) err
 		if p.Nothing() || p.Refused != "" {
 			return nil
 		}
-		return t.agree(ctx, "Do that? [y/N] ", "nothing was changed")
+		return x.t.agree(ctx, "Do that? [y/N] ", "nothing was changed")
 	})
 	if c.JSON && p != nil {
-		return errors.Join(err, t.printJSON(p))
+		return errors.Join(err, x.t.printJSON(p))
 	}
 	if err != nil {
 		return err
 	}
 	if p.Nothing() {
-		fmt.Fprintf(t.out, "nothing to apply: %s has what the session did\n", clip.Plain(p.Repository))
+		fmt.Fprintf(x.t.out, "nothing to apply: %s has what the session did\n", clip.Plain(p.Repository))
 		x.showIgnored(p.Ignored, staysIgnored)
 		return nil
 	}
@@ -57,7 +52,7 @@ func (c *sessionsApplyCmd) Run(ctx context.Context, t *terminal, g *globals) err
 	if p.Total > 0 && !p.Files {
 		commits = clip.Count(p.Total, "commit") + " merged, "
 	}
-	fmt.Fprintf(t.out, "%s: %s%s changed\n", clip.Plain(p.Repository), commits, clip.Count(len(p.Changes), "file"))
+	fmt.Fprintf(x.t.out, "%s: %s%s changed\n", clip.Plain(p.Repository), commits, clip.Count(len(p.Changes), "file"))
 	x.showChanges("  = %s stays as it is: %s", p.Kept)
 	if c.Yes { // otherwise they were named before
 		x.showIgnored(p.Ignored, staysIgnored)
@@ -166,13 +161,8 @@ func (sessionsDiscardCmd) Help() string {
 	return `Removes the directory of the worktree with everything in it, and its branch in your repository. First it lists the commits and files that would be lost, and asks. The session stays, and so does what was brought to your checkout.`
 }
 
-// Run implements the command.
-func (c *sessionsDiscardCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g, nil)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
+// on implements the command.
+func (c *sessionsDiscardCmd) on(ctx context.Context, x *session) error {
 	kept, err := x.Discard(ctx, x.id, func(p *host.ApplyPlan) error {
 		if c.Yes {
 			return nil
@@ -195,12 +185,12 @@ func (c *sessionsDiscardCmd) Run(ctx context.Context, t *terminal, g *globals) e
 		for _, name := range p.Repositories {
 			x.line("  - %s, a repository of its own", name)
 		}
-		return t.agree(ctx, "Remove it? [y/N] ", "nothing was removed")
+		return x.t.agree(ctx, "Remove it? [y/N] ", "nothing was removed")
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.out, "removed the worktree of %s\n", clip.Plain(x.id))
+	fmt.Fprintf(x.t.out, "removed the worktree of %s\n", clip.Plain(x.id))
 	if kept != "" {
 		x.note("%s", kept)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
@@ -26,12 +27,8 @@ type toolInfo struct {
 	Varies bool `json:"varies,omitempty"` // the hints are those of the worst call
 }
 
-// Run implements the command.
-func (c *toolsCmd) Run(_ context.Context, t *terminal, g *globals) error {
-	cfg, err := t.load(g, map[string]string{})
-	if err != nil {
-		return err
-	}
+// configured implements the command.
+func (c *toolsCmd) configured(_ context.Context, t *terminal, g *globals, cfg *config.Config) error {
 	tm, name := t.host().ReadTeam(cfg.Run.Workspace, agents.Kinds()), cmp.Or(c.Agent, cfg.Run.Agent)
 	kind, ok := tm.Find(name)
 	if !ok {

@@ -31,11 +31,7 @@ Ctrl-C or SIGTERM stops the worker: its sessions are recorded, and go on at othe
 
 // Run implements the command.
 func (c *workerCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	flags := map[string]string{}
-	c.add(flags)
-	if c.Sessions != "" {
-		flags["sessions"] = c.Sessions
-	}
+	flags := flagsOf(*c)
 	log := slog.New(slog.NewTextHandler(t.err, nil))
 	name := workerName() + "@" + thisBuild().Version
 	a, all, err := t.openFleet(ctx, g, flags, name, log)

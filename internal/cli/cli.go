@@ -142,14 +142,14 @@ func (c *Command) fields(s reflect.Value) {
 			c.fields(s.Field(i))
 		case !f.IsExported():
 		case has("cmd"):
-			below := &Command{Name: nameOf(f), Help: tag("help"), Hidden: has("hidden"), Parent: c, into: s.Field(i)}
+			below := &Command{Name: NameOf(f), Help: tag("help"), Hidden: has("hidden"), Parent: c, into: s.Field(i)}
 			c.Commands = append(c.Commands, below)
 			if has("default") {
 				c.usual = below.Name
 			}
 		default:
 			v := &Value{
-				Name: nameOf(f), Help: tag("help"), Placeholder: tag("placeholder"),
+				Name: NameOf(f), Help: tag("help"), Placeholder: tag("placeholder"),
 				Short: tag("short"), Default: tag("default"),
 				Many: f.Type.Kind() == reflect.Slice, Optional: has("optional"),
 				rest: has("passthrough"), whole: tag("sep") == "none", into: s.Field(i),
@@ -170,8 +170,8 @@ func (c *Command) fields(s reflect.Value) {
 	}
 }
 
-// nameOf returns the name of a field: MaxSteps is max-steps, BaseURL base-url.
-func nameOf(f reflect.StructField) string {
+// NameOf returns the name of the flag, argument or command of a field: MaxSteps is max-steps, BaseURL base-url.
+func NameOf(f reflect.StructField) string {
 	if name := f.Tag.Get("name"); name != "" {
 		return name
 	}
