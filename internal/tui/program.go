@@ -126,7 +126,7 @@ func (p *program) still(f then) then {
 	}
 }
 
-// load returns a command that runs f. What follows from it is dropped if the person has left
+// load returns a command that runs f. It drops what follows from it if the person has left
 // the session meanwhile. An error is shown, after failed was called.
 func (p *program) load(f func(ctx context.Context) (then, error), failed func()) tea.Cmd {
 	var err error
