@@ -26,6 +26,7 @@ type State struct {
 	steps   int       // how many decisions there are: the number of the next one
 	settled time.Time // when the last run ended
 	began   time.Time // the slot of the last Due
+	busy    time.Time // since when one run has followed the other
 	times   *times    // of the plan; nil: not computed yet
 	closing bool      // the plan is about to change: no slot of it may wait any longer
 }
@@ -56,6 +57,9 @@ func (s *State) apply(b any, at time.Time) {
 		s.steps++
 		s.Last = later(s.Last, b.From)
 	case Due:
+		if len(s.Running) == 0 && at.Sub(s.settled) > grace {
+			s.busy = at
+		}
 		s.Running = append(slices.Clip(s.Running), b)
 		if !b.Manual {
 			s.Last, s.began = later(s.Last, b.Slot), b.Slot
@@ -162,10 +166,10 @@ func (s *State) Decide(name string, now time.Time) (d Decision, err error) {
 			d.Wake = start
 			return d, nil
 		}
-		why, wait := s.answer(t, name, slot, start, now)
+		why, wait, missed := s.answer(t, name, slot, start, now)
 		switch {
 		case why == "" && wait:
-			if s.Planned.Plan.Overlap == OverlapReplace {
+			if s.Planned.Plan.Overlap == OverlapReplace && !missed {
 				d.Replace = s.Running
 			}
 			return d, nil
@@ -183,34 +187,36 @@ func (s *State) Decide(name string, now time.Time) (d Decision, err error) {
 }
 
 // answer returns why a slot is skipped; or "" if its task runs, once the runs that go on
-// have ended if it must wait.
-func (s *State) answer(t *times, name string, slot, start, now time.Time) (why string, wait bool) {
+// have ended if it must wait. missed says that nothing ran schedules when it came.
+func (s *State) answer(t *times, name string, slot, start, now time.Time) (why string, wait, missed bool) {
 	plan := s.Planned.Plan
 	if s.Planned.Paused {
-		return "the schedule is paused", false
+		return "the schedule is paused", false, false
 	}
 	// A slot that came during a run of this schedule was not missed: it waited.
 	queued := plan.Overlap == OverlapQueue && !s.began.IsZero() && !start.Before(s.began) && (len(s.Running) > 0 || !start.After(s.settled))
-	if late := now.Sub(start); late > grace && !queued {
-		switch plan.Missed {
-		case MissedSkip:
-			return "missed: nothing ran schedules at that time", false
-		case MissedOnce:
-			if following := t.next(slot); !following.IsZero() && !t.start(name, following).After(now) {
-				return "missed: a later one stands for it", false
+	if missed = now.Sub(start) > grace && !queued; missed {
+		switch following := t.next(slot); {
+		case plan.Missed == MissedSkip:
+			return "missed: nothing ran schedules at that time", false, true
+		case plan.Missed == MissedOnce && !following.IsZero() && !t.start(name, following).After(now):
+			return "missed: a later one stands for it", false, true
+		case plan.Missed == MissedAll && !start.Before(s.busy) && (len(s.Running) > 0 || now.Sub(s.settled) <= grace):
+			// It came while those before it ran late, one after the other.
+			if missed = false; plan.Overlap == OverlapSkip {
+				return "the runs of times that were missed went on", false, false
 			}
 		}
 	}
-	if len(s.Running) == 0 || plan.Overlap == OverlapAllow {
-		return "", false
+	switch all := missed && plan.Missed == MissedAll; {
+	case len(s.Running) == 0 || plan.Overlap == OverlapAllow:
+		return "", false, missed
+	case plan.Overlap == OverlapSkip && !all:
+		return fmt.Sprintf("the run of %s goes on", s.Running[0].Slot.In(t.zone).Format("2006-01-02 15:04")), false, missed
+	case s.closing:
+		return "the schedule was changed while it waited", false, missed
 	}
-	if plan.Overlap == OverlapSkip {
-		return fmt.Sprintf("the run of %s goes on", s.Running[0].Slot.In(t.zone).Format("2006-01-02 15:04")), false
-	}
-	if s.closing {
-		return "the schedule was changed while it waited", false
-	}
-	return "", true
+	return "", true, missed
 }
 
 // sessionOf returns the id of the session in which the task of a slot runs.

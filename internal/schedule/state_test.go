@@ -48,6 +48,51 @@ func TestDecide(t *testing.T) {
 			10:05:00 look: due 10:00
 			10:05:00 look: wake 10:30
 		`},
+		"all, one after the other": {Plan{Cron: "*/30 * * * *", Missed: "all"}, `
+			10:05:00 look: due 09:00
+			10:05:00 look: nothing
+			10:10:00 ran 09:00
+			10:10:00 look: due 09:30
+			10:15:00 ran 09:30
+			10:15:00 look: due 10:00
+			10:16:00 ran 10:00
+			10:16:00 look: wake 10:30
+			10:30:00 look: due 10:30
+		`},
+		"all, while more come": {Plan{Cron: "*/30 * * * *", Missed: "all"}, `
+			10:05:00 look: due 09:00
+			10:30:00 look: nothing
+			10:45:00 ran 09:00
+			10:45:00 look: due 09:30
+			11:20:00 ran 09:30
+			11:20:00 look: due 10:00
+			11:50:00 ran 10:00
+			11:50:00 look: skip 3 10:30-11:30 runs of times that were missed went on; wake 12:00
+			12:00:00 look: due 12:00
+			12:01:00 ran 12:00
+			14:05:00 look: due 12:30
+		`},
+		"all, replace": {Plan{Cron: "*/30 * * * *", Missed: "all", Overlap: "replace"}, `
+			10:05:00 look: due 09:00
+			10:05:00 look: nothing
+			10:25:00 ran 09:00
+			10:25:00 look: due 09:30
+			10:26:00 ran 09:30
+			10:26:00 look: due 10:00
+			10:30:00 look: replace 10:00
+			10:30:10 ran 10:00
+			10:30:10 look: due 10:30
+		`},
+		"all, queue": {Plan{Cron: "*/30 * * * *", Missed: "all", Overlap: "queue"}, `
+			10:05:00 look: due 09:00
+			10:05:00 look: nothing
+			10:25:00 ran 09:00
+			10:25:00 look: due 09:30
+			10:45:00 ran 09:30
+			10:45:00 look: due 10:00
+			10:50:00 ran 10:00
+			10:50:00 look: due 10:30
+		`},
 		"a run that goes on, skip": {Plan{Cron: "*/10 * * * *"}, `
 			09:00:00 look: due 09:00
 			09:10:00 look: skip 1 09:10-09:10 the run of 2026-11-27 09:00 goes on; wake 09:20
