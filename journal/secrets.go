@@ -22,7 +22,10 @@ import (
 
 // Secrets are values that must not be stored or shown. They are found
 //
-//   - in plain text, in upper and in lower case, backwards, and in UTF-16;
+//   - in plain text, in upper and in lower case, backwards, in UTF-16, and as UTF-16 and
+//     UTF-32 look where NUL is shown as U+FFFD or as ^@;
+//   - in part, where 12 characters of a long value that look random follow each other: two
+//     results may have a half each;
 //   - in hexadecimal, base32 and base64, in all alignments, and in base64 twice;
 //   - with any of their characters escaped as in URLs (%2D) or in JSON (\u002d),
 //     up to three times.
@@ -106,6 +109,10 @@ func encodings(v string) []string {
 		v, strings.ToUpper(v), strings.ToLower(v), string(reversed), strings.ReplaceAll(v, " ", "+"), // the last in a URL's query
 		string(wide), string(big), digits, strings.ToUpper(digits),
 	}
+	for _, nul := range []string{"\uFFFD", "^@", "^@^@^@"} {
+		forms = append(forms, strings.Join(strings.Split(v, ""), nul))
+	}
+	forms = append(forms, pieces(v)...)
 	for _, f := range aligned(base32.StdEncoding.WithPadding(base32.NoPadding), v, 5, 5) {
 		forms = append(forms, f, strings.ToLower(f))
 	}
@@ -117,6 +124,35 @@ func encodings(v string) []string {
 		}
 	}
 	return forms
+}
+
+// piece is how many characters of a secret in a row give it away.
+const piece = 12
+
+// pieces returns the parts of a long value that nothing else is likely to contain: parts
+// of addresses, names and words are none.
+func pieces(v string) (list []string) {
+	if len(v) < 2*piece {
+		return nil
+	}
+	for i := range len(v) - piece + 1 {
+		p := v[i : i+piece]
+		count := func(chars string) (n int) {
+			for _, c := range []byte(p) {
+				if strings.IndexByte(chars, c) >= 0 {
+					n++
+				}
+			}
+			return n
+		}
+		const digits, low = "0123456789", "abcdefghijklmnopqrstuvwxyz"
+		d, l, u := count(digits), count(low), count(strings.ToUpper(low))
+		hexadecimal := d >= 4 && d <= piece-3 && count(digits+"abcdef") == piece
+		if hexadecimal || d >= 2 && l >= 2 && u >= 2 && d+l+u+count("+/_-=") == piece {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // aligned returns v as it occurs within longer text in an encoding that makes

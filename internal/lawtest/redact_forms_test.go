@@ -31,7 +31,10 @@ func manyForms(secret string) map[string]string {
 		}
 	}
 	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	letters := strings.Split(secret, "")
 	all := map[string]string{
+		"UTF-16LE, as a shell's result": strings.Join(letters, "\uFFFD") + "\uFFFD", "UTF-16BE, as a shell's result": "\uFFFD" + strings.Join(letters, "\uFFFD"),
+		"UTF-16, as cat -v shows it": strings.Join(letters, "^@"), "UTF-32, as cat -v shows it": strings.Join(letters, "^@^@^@"),
 		"plain": secret, "upper": strings.ToUpper(secret), "lower": strings.ToLower(secret), "reversed": string(reversed),
 		"hex": hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret))),
 		"%2D": strings.ReplaceAll(secret, "-", "%2D"), "%2d": strings.ReplaceAll(secret, "-", "%2d"), "%252D": strings.ReplaceAll(secret, "-", "%252D"),
@@ -75,6 +78,37 @@ func TestSecretsAreFoundInManyForms(t *testing.T) {
 					t.Errorf("%s, in pieces of %d: %q, want %q", name, size, got, want)
 				}
 			}
+		}
+	}
+}
+
+// A key that two results have in parts is in neither. What a key has in common with
+// others, and with addresses and words, is no part of it.
+func TestPartsOfSecrets(t *testing.T) {
+	secrets := map[string]string{
+		"MIXED": "sk-ant-api03-q7Zt2LmX9vB4nK8wR1cY6uJ3", "HEX": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "AWS": "wJalrXUtnFEMI/K7MDENG9bPxRfiCY2EXAMPLEKEY",
+		"TOKEN": "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+	}
+	s := journal.NewSecrets(secrets)
+	for name, v := range secrets {
+		for cut := range len(v) + 1 {
+			for _, part := range []string{v[:cut], v[cut:]} {
+				if got := s.Replace("x " + part + " y"); len(part) > 26 && !strings.Contains(got, "[[secret:"+name+"]]") {
+					t.Errorf("%s: %q is shown", name, part)
+				}
+			}
+		}
+	}
+	common := journal.NewSecrets(map[string]string{
+		"DATABASE": "postgres://user:hunter2@localhost:5432/customers", "PHRASE": "correct horse battery staple again", "KEY": secrets["MIXED"],
+		"DIGITS": "1234567890123456789012345678", "FILE": "/home/ann/Projects/Demo-2026/keys/service-account.json",
+	})
+	for _, text := range []string{
+		"postgres://localhost:5432/customers", "@localhost:5432/", "correct horse battery", "sk-ant-api03-", "12345678901234", "/home/ann/Projects/Demo",
+		"service-account.json",
+	} {
+		if got := common.Replace(text); got != text {
+			t.Errorf("%q became %q", text, got)
 		}
 	}
 }
