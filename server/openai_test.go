@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,5 +86,24 @@ func TestChatCompletionFails(t *testing.T) {
 	out := x.call("POST", "/v1/chat/completions", chat("write"), 500)
 	if msg := out["error"].(map[string]any)["message"].(string); !strings.Contains(msg, "failed") {
 		t.Errorf("got %v", out)
+	}
+}
+
+// A client keeps its own history and changes the model: the calls of another maker, with
+// ids of any form, become a part of what the new session is told.
+func TestChatCompletionGoesOnFromAnothersCalls(t *testing.T) {
+	for _, id := range []string{"call_abc123", "call_00_AbC", "toolu_01A", "chatcmpl-tool-9", "f:0", "call_20261122-1314-ok2vzdul_c1"} {
+		x := open(t, t.TempDir(), &llmtest.Model{Reply: func(req *llm.Request) llm.Message {
+			return llmtest.Say(fmt.Sprintf("It rains: %t.", strings.Contains(fmt.Sprint(req.Messages), "rain, 7 °C")))
+		}})
+		out := x.call("POST", "/v1/chat/completions", map[string]any{"model": "manus", "messages": []any{
+			map[string]any{"role": "user", "content": "The weather?"},
+			map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{
+				map[string]any{"id": id, "type": "function", "function": map[string]any{"name": "weather", "arguments": `{"city":"Bonn"}`}}}},
+			map[string]any{"role": "tool", "tool_call_id": id, "content": "rain, 7 °C"},
+		}}, 200)
+		if got := out["choices"].([]any)[0].(map[string]any)["message"].(map[string]any)["content"]; got != "It rains: true." {
+			t.Errorf("%s: got %v", id, out)
+		}
 	}
 }

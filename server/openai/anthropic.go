@@ -56,7 +56,7 @@ func decodeMessages(ctx context.Context, fetch fetcher, v *messagesRequest, sess
 	if err != nil {
 		return nil, err
 	}
-	r := reader{ctx, fetch}
+	r := reader{ctx: ctx, fetch: fetch}
 	system, err := r.content("system", v.System)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func decodeMessages(ctx context.Context, fetch fetcher, v *messagesRequest, sess
 		if m.Role != "user" && m.Role != "assistant" {
 			return nil, bad(at+".role", "it must be user or assistant")
 		}
-		some, err := r.blocks(at, m)
+		some, err := r.at(i, len(v.Messages), func(i int) string { return v.Messages[i].Role }).blocks(at, m)
 		if err != nil {
 			return nil, err
 		}

@@ -45,17 +45,24 @@ type chatMessage struct {
 	Content json.RawMessage `json:"content"`
 	Calls   []chatCall      `json:"tool_calls"`
 	Call    string          `json:"tool_call_id"`
+	Old     *chatFunction   `json:"function_call"` // in place of tool_calls, before 2023-11
 }
 
 // A chatCall is a call of one of the client's tools.
 type chatCall struct {
-	Index    *int   `json:"index,omitempty"` // in a stream
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
+	Index    *int         `json:"index,omitempty"` // in a stream
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function chatFunction `json:"function"`
+	Custom   *struct {
 		Name  string `json:"name"`
-		Input string `json:"arguments"`
-	} `json:"function"`
+		Input string `json:"input"`
+	} `json:"custom,omitempty"`
+}
+
+type chatFunction struct {
+	Name  string `json:"name"`
+	Input string `json:"arguments"`
 }
 
 // words are one text or several.
@@ -139,7 +146,7 @@ func decodeChat(ctx context.Context, fetch fetcher, v *chatRequest, session stri
 	if err != nil {
 		return nil, err
 	}
-	r := reader{ctx, fetch}
+	r := reader{ctx: ctx, fetch: fetch}
 	var items []item
 	for i, m := range v.Messages {
 		it := item{at: fmt.Sprintf("messages[%d]", i), call: m.Call}
@@ -148,13 +155,22 @@ func decodeChat(ctx context.Context, fetch fetcher, v *chatRequest, session stri
 			it.role = "system"
 		case "user", "assistant", "tool":
 			it.role = m.Role
+		case "function":
+			it.role = "tool"
 		default:
 			return nil, bad(it.at+".role", "it must be system, developer, user, assistant or tool")
 		}
+		r := r.at(i, len(v.Messages), func(i int) string { return v.Messages[i].Role })
 		if it.parts, err = r.content(it.at+".content", m.Content); err != nil {
 			return nil, err
 		}
+		if m.Old != nil {
+			m.Calls = append(m.Calls, chatCall{Function: *m.Old})
+		}
 		for _, c := range m.Calls {
+			if c.Custom != nil {
+				c.Function = chatFunction(*c.Custom)
+			}
 			it.calls = append(it.calls, llm.Call{ID: c.ID, Name: c.Function.Name, Input: c.Function.Input})
 		}
 		items = append(items, it)

@@ -1,11 +1,11 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -55,6 +55,19 @@ type part struct {
 type reader struct {
 	ctx   context.Context
 	fetch func(ctx context.Context, url string) (mime string, data []byte, err error)
+
+	// past says that the message is the assistant's, or before one of it: it is not answered, and
+	// only the text of a transcript is made of it. So nothing is fetched, and a part of a
+	// type that is not known here is named.
+	past bool
+}
+
+// at returns the reader of message i of a list in which role returns who speaks.
+func (r reader) at(i, n int, role func(i int) string) reader {
+	for r.past = false; i < n && !r.past; i++ {
+		r.past = role(i) == "assistant"
+	}
+	return r
 }
 
 // content reads a string or a list of parts.
@@ -101,6 +114,11 @@ func (r reader) parts(at string, parts []part) (llm.Parts, error) {
 // part reads one part of any of the formats: a text, an image or a file. An unknown type
 // is an error that names it.
 func (r reader) part(at string, p part) (llm.Part, error) {
+	switch kind := cmp.Or(p.Type, "part"); {
+	case !r.past, kind == "text", kind == "input_text", kind == "output_text", kind == "refusal":
+	default:
+		return llm.Text{Text: "\n[" + strings.TrimPrefix(kind, "input_") + ", which is not repeated here]\n"}, nil
+	}
 	switch p.Type {
 	case "text", "input_text", "output_text":
 		return llm.Text{Text: p.Text}, nil
@@ -201,7 +219,8 @@ func parseCall(id string) (session, call string, ok bool) {
 // say puts a conversation into the request: system messages become instructions; the
 // results after the assistant's last message are those of a session that waits for them;
 // and what the user says after it is new. Earlier messages become a transcript, unless the
-// request names a session, which has them.
+// request names a session, which has them. So do results of calls that are none of ours:
+// clients keep what another model has done.
 func (q *request) say(items []item, field string) error {
 	var rest []item
 	var system []string
@@ -213,50 +232,86 @@ func (q *request) say(items []item, field string) error {
 		}
 	}
 	q.client.Instructions = strings.Join(system, "\n\n")
-	tail := 0
-	for i, m := range rest {
-		if m.role == "assistant" {
-			tail = i + 1
-		}
-	}
-	var past []item
-	for i, m := range rest[tail:] {
-		switch {
-		case m.role != "tool":
+	tail := lastOfAssistant(rest)
+	named, ours := q.session, true
+	var said []item // what is new
+	for _, m := range rest[tail:] {
+		if m.role != "tool" {
+			said = append(said, m)
 			continue
-		case tail == 0 && q.session == "" && field != "input":
-			return bad(m.at, "it is the result of no call")
 		}
 		session, call, ok := parseCall(m.call)
-		if !ok || q.session != "" && session != q.session {
+		if named != "" && (!ok || session != named) {
 			return bad(m.at+".tool_call_id", "no call of this session has the id "+quote(m.call))
 		}
+		ours = ours && ok && (q.session == "" || session == q.session)
 		q.session = session
 		q.results = append(q.results, result{session, call, m.parts.Text(), m.at})
-		rest[tail+i].role = ""
 	}
-	said := slices.DeleteFunc(slices.Clone(rest[tail:]), func(i item) bool { return i.role == "" })
-	if len(q.results) == 0 {
-		if len(said) == 0 || len(said[len(said)-1].parts) == 0 {
-			return bad(field, "the last message must be one of the user, with content")
+	if named == "" && len(q.results) > 0 {
+		q.afresh = fromTheBeginning(rest)
+	}
+	switch {
+	case !ours:
+		q.session, q.results, q.said = "", nil, q.afresh
+	case len(q.results) > 0:
+		for _, m := range said {
+			q.said = append(q.said, m.parts...)
 		}
-		past, said = append(slices.Clone(rest[:tail]), said[:len(said)-1]...), said[len(said)-1:]
-	}
-	if text := transcript(past); q.session == "" && text != "" {
-		q.said = append(q.said, llm.Text{Text: text})
-	}
-	for _, m := range said {
-		q.said = append(q.said, m.parts...)
+	case len(said) == 0 || len(said[len(said)-1].parts) == 0:
+		return bad(field, "the last message must be one of the user, with content")
+	case named != "":
+		q.said = said[len(said)-1].parts
+	default:
+		q.said = fromTheBeginning(rest)
 	}
 	return nil
 }
 
+// lastOfAssistant returns the place after the last message of the assistant.
+func lastOfAssistant(list []item) (after int) {
+	for i, m := range list {
+		if m.role == "assistant" {
+			after = i + 1
+		}
+	}
+	return after
+}
+
+// fromTheBeginning is what a new session is told of a conversation: what the user says at
+// its end, after a transcript of the rest.
+func fromTheBeginning(list []item) llm.Parts {
+	n := len(list)
+	for n > 0 && list[n-1].role == "user" {
+		n--
+	}
+	var now llm.Parts
+	for _, m := range list[n:] {
+		now = append(now, m.parts...)
+	}
+	if list = list[:n]; len(now) == 0 {
+		now = llm.Parts{llm.Text{Text: "Go on."}}
+	}
+	if text := transcript(list); text != "" {
+		return append(llm.Parts{llm.Text{Text: text}}, now...)
+	}
+	return now
+}
+
 // transcript returns earlier messages as one text, for a new session that begins with
-// them. It is "" if they say nothing.
+// them. It is "" if they say nothing. Images and files are named.
 func transcript(past []item) string {
 	var b strings.Builder
 	for _, m := range past {
-		text := m.parts.Text()
+		text := ""
+		for _, p := range m.parts {
+			switch p := p.(type) {
+			case llm.Text:
+				text += p.Text
+			case llm.Blob:
+				text += "\n[" + cmp.Or(p.MIME, "a file") + strings.TrimRight(" "+p.Name, " ") + ", which is not repeated here]\n"
+			}
+		}
 		for _, c := range m.calls {
 			text += "\n[called " + c.Name + " " + c.Input + "]"
 		}

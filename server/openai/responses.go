@@ -1,12 +1,14 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
@@ -49,6 +51,7 @@ type inputItem struct {
 	Call    string          `json:"call_id"`
 	Name    string          `json:"name"`
 	Input   string          `json:"arguments"`
+	Text    string          `json:"input"` // of a custom tool
 	Output  json.RawMessage `json:"output"`
 }
 
@@ -80,9 +83,9 @@ func decodeResponse(ctx context.Context, fetch fetcher, v *responsesRequest, ses
 	if err := decodeInto("input", v.Input, &input); err != nil {
 		return nil, err
 	}
-	r := reader{ctx, fetch}
+	r := reader{ctx: ctx, fetch: fetch}
 	for i, in := range input {
-		it, err := in.item(r, fmt.Sprintf("input[%d]", i))
+		it, err := in.item(r.at(i, len(input), func(i int) string { return input[i].speaker() }), fmt.Sprintf("input[%d]", i))
 		if err != nil {
 			return nil, err
 		}
@@ -91,6 +94,18 @@ func decodeResponse(ctx context.Context, fetch fetcher, v *responsesRequest, ses
 		}
 	}
 	return q, q.say(items, "input")
+}
+
+// speaker returns who made an element of input: "tool" for results, and "assistant" for
+// whatever else is no message.
+func (in inputItem) speaker() string {
+	switch {
+	case in.Type == "" || in.Type == "message":
+		return in.Role
+	case strings.HasSuffix(in.Type, "_output"):
+		return "tool"
+	}
+	return "assistant"
 }
 
 // item reads an element of input. Reasoning has no role: it is not said again.
@@ -107,14 +122,17 @@ func (in inputItem) item(r reader, at string) (it item, err error) {
 			return it, bad(at+".role", "it must be system, developer, user or assistant")
 		}
 		it.parts, err = r.content(at+".content", in.Content)
-	case "function_call":
-		it.role, it.calls = "assistant", []llm.Call{{ID: in.Call, Name: in.Name, Input: in.Input}}
-	case "function_call_output":
+	case "function_call", "custom_tool_call":
+		it.role, it.calls = "assistant", []llm.Call{{ID: in.Call, Name: in.Name, Input: cmp.Or(in.Input, in.Text)}}
+	case "function_call_output", "custom_tool_call_output":
 		it.role, it.call = "tool", in.Call
 		it.parts, err = r.content(at+".output", in.Output)
 	case "reasoning":
 	default:
-		err = bad(at+".type", quote(in.Type)+" is not supported: give messages, function calls and their outputs")
+		if !r.past || in.Type == "item_reference" {
+			return it, bad(at+".type", quote(in.Type)+" is not supported: give messages, function calls and their outputs")
+		}
+		it.role, it.parts = "assistant", llm.Parts{llm.Text{Text: "[" + in.Type + ", which is not repeated here]"}}
 	}
 	return it, err
 }

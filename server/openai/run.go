@@ -29,6 +29,7 @@ type request struct {
 	session    string    // to continue; "": a new one
 	said       llm.Parts // the user's message
 	results    []result  // of calls that the client ran
+	afresh     llm.Parts // what a new session is told if none waits for the results; nil: it is an error
 	client     openmanus.Client
 	answer     json.RawMessage // the JSON Schema of the answer
 	cut        cutter
@@ -134,7 +135,13 @@ func (t *turn) open(ctx context.Context, q *request, n New) (err error) {
 		return err
 	}
 	if _, err := t.Journal.Mine(ctx, t.id); err != nil {
-		return t.noSession(q, err)
+		if q.afresh == nil || t.problem(ctx, err).Status != http.StatusNotFound {
+			return t.noSession(q, err)
+		}
+		// Another maker's calls, or those of a session that was deleted.
+		q.session, q.results, q.said = "", nil, q.afresh
+		t.id, err = t.Sessions.Open(ctx, n)
+		return err
 	}
 	if len(q.results) > 0 {
 		if err := t.check(ctx, q.results); err != nil || n.Client == nil {
