@@ -2,8 +2,10 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -251,7 +253,7 @@ func (w *Worker) prepareWith(x *Session, c *openmanus.CallState, given string) (
 	spec, known := x.State.ToolSpec(c.Name)
 	t := x.Flow.Agent().Tool(c.Name)
 	if !known || t == nil {
-		return openmanus.Call{}, spec, fmt.Errorf("unknown tool '%s'. The tools are: %s", c.Name, strings.Join(toolNames(x.State), ", "))
+		return openmanus.Call{}, spec, unknownTool(c.Name, x.State)
 	}
 	input, err := x.checked.once(x.State.Config.N, c.ID, given, func() (string, error) { return w.checkInput(spec, given) })
 	if err != nil {
@@ -299,12 +301,18 @@ func remembered(t openmanus.Tool, name string) []string {
 	return []string{name}
 }
 
-func toolNames(s *openmanus.State) []string {
+// unknownTool is the error for a call of a tool that the session does not have. It may be
+// one that use_tool reaches: which these are changes while a session runs.
+func unknownTool(name string, s *openmanus.State) error {
 	var names []string
 	for _, t := range s.Config.Tools {
 		names = append(names, t.Name)
 	}
-	return names
+	text := fmt.Sprintf("unknown tool '%s'. The tools are: %s", name, strings.Join(names, ", "))
+	if slices.Contains(names, openmanus.UseTool) {
+		text += fmt.Sprintf(`. If it is one of those that requests leave out, call %s with {"name": %q, "arguments": {…}}`, openmanus.UseTool, name)
+	}
+	return errors.New(text)
 }
 
 // checkInput repairs arguments that are nearly JSON and checks them against the

@@ -58,6 +58,7 @@ func TestDeferredToolsAreCalledByTheirNames(t *testing.T) {
 		llmtest.Use("", "pay", `{"to":"bob"}`),
 		llmtest.Use("", openmanus.UseTool, `{"name":"pay","arguments":{}}`),
 		llmtest.Use("", openmanus.UseTool, `{"name":"other"}`),
+		llmtest.Use("", "mcp_far", `{"to":"ann"}`),
 		llmtest.Say("ok"),
 	}
 	model := &llmtest.Model{Reply: func(req *llm.Request) llm.Message {
@@ -74,7 +75,9 @@ func TestDeferredToolsAreCalledByTheirNames(t *testing.T) {
 	s := wake(t, l)
 	ended(t, s, openmanus.Finished, "")
 	want := "tool: pay paid ann, after  | tool: pay paid bob, after \"ann\" | " +
-		"tool: pay did not run: the argument \"to\" is missing, and it is required | tool: used"
+		"tool: pay did not run: the argument \"to\" is missing, and it is required | tool: used | " +
+		`tool: unknown tool 'mcp_far'. The tools are: pay, use_tool. If it is one of those that requests leave out, ` +
+		`call use_tool with {"name": "mcp_far", "arguments": {…}}`
 	var results []llm.Message
 	for _, m := range s.Said {
 		if m.Role == llm.Tool {
