@@ -44,10 +44,15 @@ func Runes(s string) string {
 // Count returns a number of things in words: "1 step", "2 steps". one names one
 // of them, whose plural has an s.
 func Count(n int, one string) string {
+	return fmt.Sprintf("%d %s%s", n, one, Which(n, "", "s"))
+}
+
+// Which returns the word for a number of things: one for 1, and many for any other.
+func Which(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + one
+		return one
 	}
-	return fmt.Sprintf("%d %ss", n, one)
+	return many
 }
 
 // OneLine returns s with every run of white space, line ends included, as one
