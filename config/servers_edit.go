@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
+
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 )
 
 // ErrNoServer is in the chain of the error if a file has no MCP server of the
@@ -113,31 +113,7 @@ func editMCP(path string, edit func(orderedObject) (orderedObject, error)) error
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, append(out, '\n'), mode.Perm())
-}
-
-// replaceFile replaces the file at path in one step: readers see the old content
-// or the new.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Chmod(f.Name(), mode)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return wholefile.Write(path, mode.Perm(), append(out, '\n'))
 }
 
 // An orderedObject is a JSON object that keeps the order of its members.

@@ -17,6 +17,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/copydir"
 	"github.com/openmanus-go/openmanus/internal/protected"
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -206,14 +207,7 @@ func (h *Host) merge(ctx context.Context, b besides, to string) (out mergedCopy,
 		return out, err
 	}
 	out.Merged = *merged
-	data, err := json.Marshal(out)
-	if err != nil {
-		return out, err
-	}
-	if err := os.WriteFile(b.result()+".part", data, 0o600); err != nil {
-		return out, err
-	}
-	if err := os.Rename(b.result()+".part", b.result()); err != nil {
+	if err := wholefile.WriteJSON(b.result(), out); err != nil {
 		return out, err
 	}
 	if len(out.Left) > 0 || len(out.Conflicts) > 0 || out.Commits {
@@ -226,7 +220,7 @@ func (h *Host) merge(ctx context.Context, b besides, to string) (out mergedCopy,
 func (m *mergedCopy) text(b besides) string {
 	var t strings.Builder
 	n := len(m.Changes)
-	fmt.Fprintf(&t, "(It worked in a copy of the workspace. %s %s merged.", clip.Count(n, "change"), isOrAre(n))
+	fmt.Fprintf(&t, "(It worked in a copy of the workspace. %s %s merged.", clip.Count(n, "change"), clip.Which(n, "is", "are"))
 	list := func(what string, all []copydir.Refusal) {
 		for i, r := range all {
 			if i == 0 {
@@ -245,11 +239,4 @@ func (m *mergedCopy) text(b besides) string {
 		fmt.Fprintf(&t, "\nIts commits are in the git repository %s.", b.work())
 	}
 	return t.String() + ")"
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/copydir"
 	"github.com/openmanus-go/openmanus/internal/hostexec"
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 	"github.com/openmanus-go/openmanus/internal/worktree"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
@@ -50,18 +51,7 @@ func (h *Host) recordOf(session string) string {
 
 // keepRecord stores the record. It is complete, or not there.
 func (h *Host) keepRecord(r forkRecord) error {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(h.forkRecords(), 0o700); err != nil {
-		return err
-	}
-	temp := h.recordOf(r.Session) + ".part"
-	if err := os.WriteFile(temp, data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, h.recordOf(r.Session))
+	return wholefile.WriteJSON(h.recordOf(r.Session), r)
 }
 
 // A madeCopy is a copy of a workspace for a fork.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/sight"
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
@@ -438,24 +439,7 @@ func (w *followed) save() {
 }
 
 // saveIndex keeps the index of the tracker for later processes.
-func (w *followed) saveIndex() (err error) {
-	dir := filepath.Dir(w.index)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, filepath.Base(w.index)+".*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(w.tracker.Save(f), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), w.index)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
-}
+func (w *followed) saveIndex() error { return wholefile.Fill(w.index, 0o600, w.tracker.Save) }
 
 // close saves the index, and closes the directory.
 func (w *followed) close() error {

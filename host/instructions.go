@@ -18,6 +18,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/internal/regular"
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
@@ -227,25 +228,7 @@ func (in *Instructions) set(name string, s seenInstruction) {
 // save writes the record. If two processes write one, the last wins.
 func (in *Instructions) save() error {
 	in.known, in.seen.Workspace = true, in.dir
-	data, err := json.MarshalIndent(in.seen, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(in.path), 0o700)
-	}
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(in.path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), in.path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return wholefile.WriteJSON(in.path, in.seen)
 }
 
 func hashOf(text string) string {

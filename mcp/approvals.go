@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus/internal/filelock"
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 )
 
 // A definition is everything that a model or a person is shown of a server's
@@ -184,27 +185,7 @@ func (a *Approvals) change(f func(map[string]*approval) bool) error {
 	if err != nil || !f(all) {
 		return err
 	}
-	return writePrivate(a.path, all)
-}
-
-// writePrivate replaces the file with v as JSON, readable by its owner alone.
-func writePrivate(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with the mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return wholefile.WriteJSON(a.path, all)
 }
 
 // Approved reports whether the server with this identity was approved. The identity covers

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 )
 
 // SignIn signs in to servers that want OAuth: a person opens a link, and the
@@ -153,11 +154,7 @@ func (k *keeper) Token() (*oauth2.Token, error) {
 // save stores a grant. A failure is reported to the person; the sign-in is
 // still good for this process.
 func (s *signer) save(client *oauth2.Config, t *oauth2.Token) {
-	err := os.MkdirAll(s.Dir, 0o700)
-	if err == nil {
-		err = writePrivate(s.path(s.link), grant{s.link.cfg.Name, client, t})
-	}
-	if err != nil {
+	if err := wholefile.WriteJSON(s.path(s.link), grant{s.link.cfg.Name, client, t}); err != nil {
 		s.link.c.say("%s: the grant could not be stored: %v", clip.Clean(s.link.cfg.Name), err)
 	}
 }

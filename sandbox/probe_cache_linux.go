@@ -3,8 +3,9 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 )
 
 // A probeCache remembers, in a file, that bubblewrap worked on this machine: for
@@ -32,20 +33,8 @@ func (c probeCache) hit() bool {
 // store remembers that it did. Errors are ignored: then the next Open probes
 // again.
 func (c probeCache) store() {
-	text := c.fingerprint()
-	if text == "" {
-		return
-	}
-	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
-		return
-	}
-	f, err := os.CreateTemp(filepath.Dir(c.file), filepath.Base(c.file)+"-")
-	if err != nil {
-		return
-	}
-	_, err = f.WriteString(text)
-	if f.Close() != nil || err != nil || os.Rename(f.Name(), c.file) != nil {
-		os.Remove(f.Name())
+	if text := c.fingerprint(); text != "" {
+		_ = wholefile.Write(c.file, 0o600, []byte(text))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 )
 
 // Approvals are the cards that a person approved: a file for each agent, in one
@@ -53,25 +55,7 @@ func (a *Approvals) Approved(name, url string) (*Found, error) {
 // Approve records that a person approved a card, in place of an earlier one. The file is
 // replaced as a whole.
 func (a *Approvals) Approve(name, url string, f *Found) error {
-	data, err := json.MarshalIndent(approval{name, url, f.Hash, f.Raw, time.Now().UTC()}, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(a.dir, 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(a.dir, name+".*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), a.path(name))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
+	return wholefile.WriteJSON(a.path(name), approval{name, url, f.Hash, f.Raw, time.Now().UTC()})
 }
 
 // Revoke forgets an agent.

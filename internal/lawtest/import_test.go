@@ -46,6 +46,7 @@ const (
 	byHand    = "schemas that are written by hand"
 	anExample = "an example may use all that is public"
 	untrusted = "files that others may have put there"
+	replaces  = "a file of its own is replaced in one step"
 	sighted   = "what a call has seen, and so may replace"
 	casts     = "test data that a person can write by hand"
 )
@@ -97,6 +98,7 @@ var vocabularies = []floor{
 	{pkg: "internal/sight", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/clip", may: map[string]string{"golang.org/x/text/width": "how wide a letter is on the screen"}},
 	{pkg: "internal/ids"},
+	{pkg: "internal/wholefile"},
 	{pkg: "internal/filelock", may: map[string]string{
 		"golang.org/x/sys/unix": "locks on files", "golang.org/x/sys/windows": "locks on files",
 	}},
@@ -306,12 +308,14 @@ var adapters = []floor{
 		"github.com/teambition/rrule-go": "the times of a recurrence rule",
 	}, not: []string{"net", "net/http", "os/exec"}},
 	{pkg: "internal/a2aclient", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/workspace": worlds + ": files go along and come back",
+		module + "/internal/wholefile": replaces,
+		module:                         speaks, module + "/llm": models, module + "/workspace": worlds + ": files go along and come back",
 		module + "/internal/a2awire":   "the objects of the protocol",
 		module + "/internal/clip":      "texts of others are made harmless to show",
 		module + "/internal/protected": "what a file of others must not be called",
 	}, not: []string{"os/exec"}},
 	{pkg: "mcp", may: map[string]string{
+		module + "/internal/wholefile":               replaces,
 		module + "/internal/filelock":                "processes that approve servers at once",
 		module + "/internal/toolspec":                byHand,
 		module + "/act":                              acts,
@@ -339,6 +343,7 @@ var adapters = []floor{
 		"mvdan.cc/sh/v3/syntax":            "commands are read as a shell reads them",
 	}},
 	{pkg: "sandbox", may: map[string]string{
+		module + "/internal/wholefile":    replaces,
 		module + "/internal/hostexec":     helpers,
 		module + "/workspace":             worlds,
 		module + "/internal/gitindex":     "what git would write",
@@ -385,6 +390,7 @@ var adapters = []floor{
 	}},
 	{pkg: "internal/s3test", may: map[string]string{"github.com/johannesboyne/gofakes3": "an object store", "github.com/johannesboyne/gofakes3/...": "in memory"}},
 	{pkg: "store/s3", may: map[string]string{
+		module + "/internal/wholefile":     replaces,
 		"github.com/minio/minio-go/v7/...": "the protocol", "github.com/minio/minio-go/v7": "the protocol",
 	}},
 	{pkg: "store/internal/feed", may: map[string]string{module: speaks}},
@@ -392,6 +398,7 @@ var adapters = []floor{
 	{pkg: "internal/pgtest", may: map[string]string{"github.com/jackc/pgx/v5": "the database"}},
 	{pkg: "llm/providers", may: map[string]string{module + "/llm/...": "the list of all of them"}},
 	{pkg: "config", may: map[string]string{
+		module + "/internal/wholefile":             replaces,
 		module + "/llm/provider":                   serves,
 		module + "/internal/near":                  "what a mistyped name was meant to be",
 		module:                                     "the limits and modes that are configured",
@@ -642,6 +649,7 @@ var assembly = []floor{
 		"golang.org/x/sys/...":        platform,
 	}},
 	{pkg: "host", may: map[string]string{
+		module + "/internal/wholefile": replaces,
 		module + "/internal/meant":     "which file a path in a call means",
 		module + "/internal/filelock":  "processes that learn of endpoints at once",
 		module + "/internal/surface":   "what was pruned, as every surface shows it",

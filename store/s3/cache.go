@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 )
 
 // A cache keeps objects in files, as they are in the bucket, so that what is encrypted
@@ -53,13 +55,7 @@ func (c *cache) put(name string, data []byte) {
 	if c == nil || int64(len(data)) > c.most/8 {
 		return
 	}
-	f, err := os.CreateTemp(c.dir, ".part-*")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err != nil || cerr != nil || os.Rename(f.Name(), c.file(name)) != nil {
-		_ = os.Remove(f.Name())
+	if wholefile.Write(c.file(name), 0o600, data) != nil {
 		return
 	}
 	c.mu.Lock()
