@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -32,8 +33,6 @@ var HookEvents = []string{
 
 // maxHookTime is the longest that a hook may take.
 const maxHookTime = 10 * time.Minute
-
-var hookKeys = []string{"name", "on", "run", "url", "tools", "timeout", "env"}
 
 // readHooks takes [[hooks]] out of the document of a file, and adds the hooks.
 func (l *loader) readHooks(file string, doc *document, refused bool) {
@@ -88,45 +87,70 @@ func (l *loader) readSections(file string, doc *document, name string, refused b
 	}
 }
 
+// readTable reads a section of the list called list: texts has where its texts go, and others
+// what reads its other keys and returns what is allowed, or "". It reports whether there is no
+// mistake in it.
+func (l *loader) readTable(list string, table map[string]any, src Source, texts map[string]*string, others map[string]func(v any) string) bool {
+	before := len(l.errs)
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		e := &Error{Source: src, Key: list + "." + name}
+		if into := texts[name]; into != nil {
+			s, ok := table[name].(string)
+			if *into = strings.TrimSpace(s); !ok {
+				e.Text = "allowed: text"
+			}
+		} else if read := others[name]; read != nil {
+			e.Text = read(table[name])
+		} else {
+			known := slices.Concat(slices.Sorted(maps.Keys(texts)), slices.Sorted(maps.Keys(others)))
+			e.Key, e.Text, e.Hint = list+"."+quotedName(name), "unknown key", didYouMean(near.Nearest(name, known))
+		}
+		if e.Text != "" {
+			l.fail(e)
+		}
+	}
+	return len(l.errs) == before
+}
+
+// listOf returns a list of texts that all fit; ok is false if v is none.
+func listOf(v any, fits func(string) bool) (all []string, ok bool) {
+	list, ok := v.([]any)
+	for _, e := range list {
+		s, isText := e.(string)
+		all, ok = append(all, s), ok && isText && fits(s)
+	}
+	return all, ok
+}
+
+// isWeb reports whether events can be posted to an address.
+func isWeb(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
 // hook reads one hook.
 func (l *loader) hook(table map[string]any, src Source) {
 	h := Hook{Source: src, Dir: filepath.Dir(src.Name)}
 	before := len(l.errs)
-	wrong := func(key, text string) { l.fail(&Error{Source: src, Key: "hooks." + key, Text: text}) }
-	names := make([]string, 0, len(table))
-	for name := range table {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		v := table[name]
-		into := map[string]*string{"name": &h.Name, "on": &h.On, "run": &h.Run, "url": &h.URL, "tools": &h.Tools}[name]
-		switch {
-		case into != nil:
-			s, ok := v.(string)
-			if *into = strings.TrimSpace(s); !ok {
-				wrong(name, "allowed: text")
-			}
-		case name == "timeout":
-			d, err := parseDuration(kind{unit: "s"}.text(v))
-			if h.Timeout, _ = d.(time.Duration); err != nil || h.Timeout <= 0 || h.Timeout > maxHookTime {
-				wrong(name, fmt.Sprintf(`allowed: a duration up to %v, such as "5s"`, maxHookTime))
-			}
-		case name == "env":
-			list, ok := v.([]any)
-			for _, e := range list {
-				s, isText := e.(string)
-				h.Env, ok = append(h.Env, s), ok && isText && variableName.MatchString(s)
-			}
-			if !ok {
-				wrong(name, "allowed: a list of the names of environment variables")
-			}
-		default:
-			l.fail(&Error{Source: src, Key: "hooks." + quotedName(name), Text: "unknown key", Hint: didYouMean(near.Nearest(name, hookKeys))})
-		}
-	}
-	if len(l.errs) == before {
-		l.wholeHook(&h, wrong)
+	ok := l.readTable("hooks", table, src, map[string]*string{"name": &h.Name, "on": &h.On, "run": &h.Run, "url": &h.URL, "tools": &h.Tools},
+		map[string]func(any) string{
+			"timeout": func(v any) string {
+				d, err := parseDuration(kind{unit: "s"}.text(v))
+				if h.Timeout, _ = d.(time.Duration); err != nil || h.Timeout <= 0 || h.Timeout > maxHookTime {
+					return fmt.Sprintf(`allowed: a duration up to %v, such as "5s"`, maxHookTime)
+				}
+				return ""
+			},
+			"env": func(v any) string {
+				var ok bool
+				if h.Env, ok = listOf(v, variableName.MatchString); !ok {
+					return "allowed: a list of the names of environment variables"
+				}
+				return ""
+			},
+		})
+	if ok {
+		l.wholeHook(&h, func(key, text string) { l.fail(&Error{Source: src, Key: "hooks." + key, Text: text}) })
 	}
 	if len(l.errs) == before {
 		l.cfg.Hooks = append(l.cfg.Hooks, h)
@@ -154,11 +178,10 @@ func (l *loader) wholeHook(h *Hook, wrong func(key, text string)) {
 	case h.Tools != "" && !strings.HasSuffix(h.On, "_call"):
 		wrong("tools", "is for before_call and after_call: nothing else is about a tool")
 	}
-	u, err := url.Parse(h.URL)
 	switch {
 	case (h.Run == "") == (h.URL == ""):
 		wrong("run", "a hook has one of run, a command, and url, an address")
-	case h.URL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == ""):
+	case h.URL != "" && !isWeb(h.URL):
 		wrong("url", "allowed: an address that begins with https:// or http://")
 	case h.URL != "" && len(h.Env) > 0:
 		wrong("env", "is for a command")

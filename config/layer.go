@@ -201,73 +201,62 @@ var (
 
 // named checks the name that the user chose, and remembers it.
 func (l *loader) named(at located, src Source) bool {
-	if strings.HasPrefix(at.key.name, "llm.") {
-		if !profileName().MatchString(at.sub) || at.sub == "llm" || at.sub == "default" {
-			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a profile: letters, digits, _, . and -, but neither llm nor default, which name [llm]"})
-			return false
-		}
-		if l.cfg.Profiles[at.sub] == nil {
-			l.cfg.Profiles[at.sub] = new(LLM)
-			l.cfg.profiles = append(l.cfg.profiles, at.sub)
-		}
-		return true
-	}
-	if strings.HasPrefix(at.key.name, "users.") {
-		if !profileName().MatchString(at.sub) {
-			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a user: letters, digits, _, . and -"})
-			return false
-		}
-		if l.cfg.Users[at.sub] == nil {
-			l.cfg.Users[at.sub] = new(User)
-			l.cfg.users = append(l.cfg.users, at.sub)
-		}
-		return true
-	}
-	if strings.HasPrefix(at.key.name, "a2a.") {
-		if err := CheckRemoteName(at.sub); err != nil {
-			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: err.Error()})
-			return false
-		}
-		if l.cfg.A2A[at.sub] == nil {
-			l.cfg.A2A[at.sub] = new(RemoteAgent)
-			l.cfg.remotes = append(l.cfg.remotes, at.sub)
-		}
-		return true
-	}
-	if strings.HasPrefix(at.key.name, "schedules.") {
-		if err := CheckScheduleName(at.sub); err != nil {
-			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: err.Error()})
-			return false
-		}
-		if l.cfg.Schedules[at.sub] == nil {
-			l.cfg.Schedules[at.sub] = new(Schedule)
-			l.cfg.schedules = append(l.cfg.schedules, at.sub)
-		}
-		return true
-	}
-	if strings.HasPrefix(at.key.name, "triggers.") {
-		if !remoteName.MatchString(at.sub) {
-			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a trigger: up to 40 lower-case letters, digits, _ and -, the first one a letter or a digit"})
-			return false
-		}
-		if l.cfg.Triggers[at.sub] == nil {
-			l.cfg.Triggers[at.sub] = new(Trigger)
-			l.cfg.triggers = append(l.cfg.triggers, at.sub)
-		}
-		return true
-	}
-	whole := l.src.Providers.Named(at.sub) // of scripts
-	p, _ := l.src.Providers.Split(at.sub)
-	if !(whole != nil && whole.Script) && (p == nil || !modelName().MatchString(at.sub)) {
-		l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a model: PROVIDER/NAME, where PROVIDER is one of " + strings.Join(l.src.Providers.Names(), ", "),
-			Hint: "a model at base_url is compat/NAME"})
+	section, _, _ := strings.Cut(at.key.name, ".")
+	if wrong := l.wrongName(section, at.sub); wrong != nil {
+		wrong.Source, wrong.Found = src, quoted(at.sub)
+		l.fail(wrong)
 		return false
 	}
-	if l.cfg.Models[at.sub] == nil {
-		l.cfg.Models[at.sub] = new(Info)
-		l.cfg.models = append(l.cfg.models, at.sub)
+	switch c := l.cfg; section {
+	case "llm":
+		remember(c.Profiles, &c.profiles, at.sub)
+	case "users":
+		remember(c.Users, &c.users, at.sub)
+	case "a2a":
+		remember(c.A2A, &c.remotes, at.sub)
+	case "schedules":
+		remember(c.Schedules, &c.schedules, at.sub)
+	case "triggers":
+		remember(c.Triggers, &c.triggers, at.sub)
+	case "models":
+		remember(c.Models, &c.models, at.sub)
 	}
 	return true
+}
+
+// remember adds what is called name to all, unless it is there.
+func remember[T any](all map[string]*T, names *[]string, name string) {
+	if all[name] == nil {
+		all[name] = new(T)
+		*names = append(*names, name)
+	}
+}
+
+// wrongName says what is wrong with a name in a section of names, or returns nil.
+func (l *loader) wrongName(section, name string) *Error {
+	switch section {
+	case "llm":
+		if !profileName().MatchString(name) || name == "llm" || name == "default" {
+			return &Error{Text: "allowed as the name of a profile: letters, digits, _, . and -, but neither llm nor default, which name [llm]"}
+		}
+	case "users":
+		if !profileName().MatchString(name) {
+			return &Error{Text: "allowed as the name of a user: letters, digits, _, . and -"}
+		}
+	case "models":
+		whole := l.src.Providers.Named(name) // of scripts
+		p, _ := l.src.Providers.Split(name)
+		if !(whole != nil && whole.Script) && (p == nil || !modelName().MatchString(name)) {
+			return &Error{Text: "allowed as the name of a model: PROVIDER/NAME, where PROVIDER is one of " + strings.Join(l.src.Providers.Names(), ", "),
+				Hint: "a model at base_url is compat/NAME"}
+		}
+	default:
+		what := map[string]string{"a2a": "an agent elsewhere", "schedules": "a schedule", "triggers": "a trigger"}[section]
+		if err := checkShortName(what, name); err != nil {
+			return &Error{Text: err.Error()}
+		}
+	}
+	return nil
 }
 
 // unknown adds the error of a key or section that does not exist, with the name

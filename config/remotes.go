@@ -11,16 +11,20 @@ import (
 	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
-// remoteName is how an agent elsewhere may be called: the names of its tools contain it.
-var remoteName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+// shortName is what is a part of other names: an agent elsewhere is one in those of its tools,
+// and a schedule in the ids of its sessions.
+var shortName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
-// CheckRemoteName says what is wrong with the name of an agent elsewhere.
-func CheckRemoteName(name string) error {
-	if !remoteName.MatchString(name) {
-		return errors.New("allowed as the name of an agent elsewhere: up to 40 lower-case letters, digits, _ and -, the first one a letter or a digit")
+// checkShortName says what is wrong with the name of what.
+func checkShortName(what, name string) error {
+	if !shortName.MatchString(name) {
+		return errors.New("allowed as the name of " + what + ": up to 40 lower-case letters, digits, _ and -, the first one a letter or a digit")
 	}
 	return nil
 }
+
+// CheckRemoteName says what is wrong with the name of an agent elsewhere.
+func CheckRemoteName(name string) error { return checkShortName("an agent elsewhere", name) }
 
 // ErrNoRemote is in the chain of the error if a file has no section [a2a.NAME].
 var ErrNoRemote = errors.New("there is no such agent")
@@ -39,12 +43,18 @@ func AddRemote(path, name string, a RemoteAgent, env Lookup, providers provider.
 	if a.TokenEnv != "" {
 		lines += "token_env = " + strconv.Quote(a.TokenEnv) + "\n"
 	}
+	return putSection(path, "a2a."+name, anyLine, lines, fmt.Sprintf(": url = %q", a.URL), env, providers)
+}
+
+// putSection writes lines into [section] of the file at path, in place of those that match old.
+// The error says what to write by hand, and ends with how.
+func putSection(path, section string, old *regexp.Regexp, lines, how string, env Lookup, providers provider.List) error {
 	err := editConfig(path, env, providers, func(text string) string {
-		text, _ = setLines(text, "[a2a."+name+"]", anyLine, lines)
+		text, _ = setLines(text, "["+section+"]", old, lines)
 		return text
 	})
 	if err != nil {
-		return fmt.Errorf("%s is unchanged: %w; write the section [a2a.%s] yourself: url = %q", path, err, name, a.URL)
+		return fmt.Errorf("%s is unchanged: %w; write the section [%s] yourself%s", path, err, section, how)
 	}
 	return nil
 }
@@ -52,17 +62,14 @@ func AddRemote(path, name string, a RemoteAgent, env Lookup, providers provider.
 // RemoveRemote removes [a2a.NAME] from the file at path, with the lines of that section.
 // If it is not there, the error is [ErrNoRemote].
 func RemoveRemote(path, name string, env Lookup, providers provider.List) error {
-	there, err := removeSection(path, "a2a", name, env, providers)
-	if err == nil && !there {
-		err = fmt.Errorf("%s has no section [a2a.%s]: %w", path, name, ErrNoRemote)
-	}
-	return err
+	return removeSection(path, "a2a", name, ErrNoRemote, env, providers)
 }
 
-// removeSection removes the section [kind.NAME] from the file at path, and reports whether
-// there was one.
-func removeSection(path, kind, name string, env Lookup, providers provider.List) (there bool, err error) {
-	err = editConfig(path, env, providers, func(text string) string {
+// removeSection removes the section [kind.NAME] from the file at path. If there is none, the
+// error is none.
+func removeSection(path, kind, name string, none error, env Lookup, providers provider.List) error {
+	there := false
+	err := editConfig(path, env, providers, func(text string) string {
 		var kept []string
 		inside := false
 		for line := range strings.Lines(text) {
@@ -76,5 +83,8 @@ func removeSection(path, kind, name string, env Lookup, providers provider.List)
 		}
 		return strings.Join(kept, "")
 	})
-	return there, err
+	if err == nil && !there {
+		err = fmt.Errorf("%s has no section [%s.%s]: %w", path, kind, name, none)
+	}
+	return err
 }

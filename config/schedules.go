@@ -12,12 +12,7 @@ import (
 
 // CheckScheduleName says what is wrong with the name of a schedule: sessions have it in
 // their ids.
-func CheckScheduleName(name string) error {
-	if !remoteName.MatchString(name) {
-		return errors.New("allowed as the name of a schedule: up to 40 lower-case letters, digits, _ and -, the first one a letter or a digit")
-	}
-	return nil
-}
+func CheckScheduleName(name string) error { return checkShortName("a schedule", name) }
 
 // ErrNoSchedule is in the chain of the error if a file has no section [schedules.NAME].
 var ErrNoSchedule = errors.New("there is no such schedule")
@@ -54,14 +49,7 @@ func AddSchedule(path, name string, s Schedule, env Lookup, providers provider.L
 	if s.Timeout != 0 {
 		fmt.Fprintf(&lines, "timeout = %q\n", s.Timeout)
 	}
-	err := editConfig(path, env, providers, func(text string) string {
-		text, _ = setLines(text, "[schedules."+name+"]", everyLine, lines.String())
-		return text
-	})
-	if err != nil {
-		return fmt.Errorf("%s is unchanged: %w; write the section [schedules.%s] yourself", path, err, name)
-	}
-	return nil
+	return putSection(path, "schedules."+name, everyLine, lines.String(), "", env, providers)
 }
 
 // everyLine matches every line of a section that sets something.
@@ -89,9 +77,5 @@ func tomlText(s string) string {
 // RemoveSchedule removes [schedules.NAME] from the file at path, with the lines of that
 // section. If it is not there, the error is [ErrNoSchedule].
 func RemoveSchedule(path, name string, env Lookup, providers provider.List) error {
-	there, err := removeSection(path, "schedules", name, env, providers)
-	if err == nil && !there {
-		err = fmt.Errorf("%s has no section [schedules.%s]: %w", path, name, ErrNoSchedule)
-	}
-	return err
+	return removeSection(path, "schedules", name, ErrNoSchedule, env, providers)
 }
