@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +27,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // ServerOptions are what a [Server] is made from.
@@ -280,14 +280,14 @@ func (s *Server) attempt(
 			return ask, res
 		}
 	} else if v.Shown != "" {
-		if shown, err := preview(sight.With(ctx, s.sightOf(call.Session)), t, call); err != nil || openmanus.Fingerprint(v.Tool, shown) != v.Shown {
+		if shown, err := run.Preview(sight.With(ctx, s.sightOf(call.Session)), t, call); err != nil || openmanus.Fingerprint(v.Tool, shown) != v.Shown {
 			return nil, failed(nil, v.Tool+" did not run: its target has changed since the person allowed it. "+
 				"Look at the current state, and make the call again if it is still right")
 		}
 		v.Shown = "" // the call has begun: what it asks besides may come of what it did
 	}
 	seen := s.sightOf(call.Session)
-	res, err := drive(sight.With(ctx, seen), t, call)
+	res, err := run.Call(sight.With(ctx, seen), t, call)
 	s.noteSeen(call.Session, seen)
 	var ask *openmanus.Ask
 	if errors.As(err, &ask) {
@@ -340,18 +340,15 @@ func (s *Server) rule(
 	ctx context.Context, t openmanus.Tool, call openmanus.Call, v *visit,
 ) (*sdk.ElicitParams, *sdk.CallToolResult) {
 	spec := t.Spec()
-	if h, ok := t.(openmanus.CallHinter); ok {
-		spec.Hints = h.Hints(call)
-	}
-	if h, ok := t.(openmanus.ArgumentHinter); ok {
-		spec.Arguments = h.ArgumentsOf(call)
+	if err := run.Hint(t, call, &spec); err != nil {
+		return nil, failed(nil, s.hidden(err.Error()))
 	}
 	verdict, err := s.opts.Gate.Rule(ctx, call, spec)
 	switch {
 	case err != nil:
 		return nil, failed(nil, "whether this may run could not be decided: "+err.Error())
 	case verdict.Ask:
-		shown, err := preview(sight.With(ctx, s.sightOf(call.Session)), t, call)
+		shown, err := run.Preview(sight.With(ctx, s.sightOf(call.Session)), t, call)
 		if err != nil { // it would fail anyway
 			return nil, failed(nil, s.hidden(err.Error()))
 		}
@@ -375,20 +372,6 @@ func (s *Server) rule(
 
 // maxShown is how many bytes a preview may have. A person must see all of it.
 const maxShown = 64 << 10
-
-// preview returns what a call would do, if its tool can tell. A panic in it is an error.
-func preview(ctx context.Context, t openmanus.Tool, call openmanus.Call) (text string, err error) {
-	p, ok := t.(openmanus.Previewer)
-	if !ok {
-		return "", nil
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s crashed: %v", call.Name, p)
-		}
-	}()
-	return p.Preview(ctx, call)
-}
 
 // rulingSchema is the form in which a person rules on a call.
 var rulingSchema = json.RawMessage(`{"type":"object","properties":{` +
@@ -459,17 +442,6 @@ func flat(schema json.RawMessage) bool {
 		}
 	}
 	return true
-}
-
-// drive runs a tool. A panic in it is an error.
-func drive(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res openmanus.Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			res = openmanus.Result{Detail: map[string]string{"stack": string(debug.Stack())}}
-			err = fmt.Errorf("%s crashed: %v", call.Name, p)
-		}
-	}()
-	return t.Run(ctx, call)
 }
 
 // maxOutput is how many bytes of a text a client gets.

@@ -97,6 +97,37 @@ func TestAPersonAtAClientSeesThePreview(t *testing.T) {
 	}
 }
 
+// A brokenTool panics where it is asked what a call does.
+type brokenTool struct{ previewed }
+
+func (*brokenTool) Hints(openmanus.Call) openmanus.Hints { panic("no hints") }
+
+// A tool that panics ends its call, and not the server.
+func TestABrokenToolEndsItsCallAlone(t *testing.T) {
+	s := NewServer(ServerOptions{Name: "o", Tools: []openmanus.Tool{&brokenTool{}}, Gate: openmanus.AllowAll})
+	defer s.Close()
+	near, far := sdk.NewInMemoryTransports()
+	serving, err := s.MCP().Connect(t.Context(), far, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "c"}, nil).Connect(t.Context(), near, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer serving.Wait()
+	defer session.Close()
+	for range 2 {
+		res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "t", Arguments: map[string]any{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := res.Content[0].(*sdk.TextContent).Text; !res.IsError || said != "t crashed: no hints" {
+			t.Errorf("said %q", said)
+		}
+	}
+}
+
 // Resources of tools for a client end with its session.
 func TestSessionsOfClientsAreReleased(t *testing.T) {
 	tool := show("")

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -190,7 +189,7 @@ func (w *Worker) runCall(
 	call.Live = live
 	seen := sightOf(x.State, spec.Hints)
 	ctx = sight.With(ctx, seen)
-	res, detail, err := runTool(ctx, t, call)
+	res, err := Call(ctx, t, call)
 	followed := ended(context.WithoutCancel(ctx))
 	if !mayChange(spec.Hints) {
 		followed = w.added(ctx, x, c, seen)
@@ -198,7 +197,7 @@ func (w *Worker) runCall(
 	for _, text := range slices.Backward(seen.Said()) {
 		res.Parts = append(llm.Parts{llm.Text{Text: "(" + text + ")\n"}}, res.Parts...)
 	}
-	body, err := w.outcome(ctx, x, c, spec, call, live, res, detail, err)
+	body, err := w.outcome(ctx, x, c, spec, call, live, res, err)
 	if done, ok := body.(openmanus.CallDone); ok {
 		done.Files, done.Meanwhile = followed.Own, followed.Meanwhile
 		done.Seen = followed.Seen
@@ -240,7 +239,7 @@ func (w *Worker) added(ctx context.Context, x *Session, c *openmanus.CallState, 
 // because ctx has ended.
 func (w *Worker) outcome(
 	ctx context.Context, x *Session, c *openmanus.CallState, spec openmanus.ToolSpec, call openmanus.Call,
-	live *outputStream, res openmanus.Result, detail any, err error,
+	live *outputStream, res openmanus.Result, err error,
 ) (openmanus.Body, error) {
 	id := c.ID
 	if err != nil && ctx.Err() != nil {
@@ -267,7 +266,7 @@ func (w *Worker) outcome(
 	if x.State.Pictures >= maxPictures {
 		res.Picture = nil
 	}
-	return w.result(ctx, x.State, id, res, detail, err)
+	return w.result(ctx, x.State, id, res, err)
 }
 
 // changedArguments returns a note for the model if a call ran with other
@@ -279,27 +278,14 @@ func changedArguments(c *openmanus.CallState) string {
 	return ""
 }
 
-// runTool runs a tool. A panic in it becomes an error, with the stack in the
-// detail.
-func runTool(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res openmanus.Result, detail any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			res, detail = openmanus.Result{}, map[string]string{"panic": fmt.Sprint(p), "stack": string(debug.Stack())}
-			err = fmt.Errorf("%s crashed: %v", call.Name, p)
-		}
-	}()
-	res, err = t.Run(ctx, call)
-	return res, res.Detail, err
-}
-
 // result returns the event of a tool's result: its text as valid UTF-8 within
 // the limit, followed by the error.
 func (w *Worker) result(
-	ctx context.Context, s *openmanus.State, id string, res openmanus.Result, detail any, err error,
+	ctx context.Context, s *openmanus.State, id string, res openmanus.Result, err error,
 ) (openmanus.Body, error) {
 	d := openmanus.CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Failed: res.Failed, Waited: res.Waited, Source: res.Source, Sources: res.Sources}
-	if detail != nil {
-		d.Detail = encodeDetail(detail)
+	if res.Detail != nil {
+		d.Detail = encodeDetail(res.Detail)
 	}
 	if err != nil {
 		text := err.Error()

@@ -184,11 +184,7 @@ func (w *Worker) given(ctx context.Context, x *Session, t *openmanus.Task) (
 	if !ok {
 		return d, nil, nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s crashed: %v", c.Name, p)
-		}
-	}()
+	defer guarded(c.Name, &err)
 	call, spec, err := w.prepare(x, c)
 	if err != nil {
 		return d, nil, err

@@ -100,13 +100,20 @@ func (w *Worker) scope(ctx context.Context, t openmanus.Tool, call openmanus.Cal
 	if !ok {
 		return "", nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			scope, err = "", fmt.Errorf("%s crashed: %v", call.Name, p)
-		}
-	}()
+	defer guarded(call.Name, &err)
 	scope, err = s.Scope(ctx, call)
-	return w.Secrets.Replace(strings.ToValidUTF8(scope, "\uFFFD")), err
+	return w.redacted(scope), err
+}
+
+// preview returns what a call would do, if its tool can tell.
+func (w *Worker) preview(ctx context.Context, t openmanus.Tool, call openmanus.Call) (string, error) {
+	text, err := Preview(ctx, t, call)
+	return w.redacted(text), err
+}
+
+// redacted returns what a tool says of a call as events have it.
+func (w *Worker) redacted(text string) string {
+	return w.Secrets.Replace(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // previewSight returns what a call may replace that runs when those before it have results.
@@ -115,21 +122,6 @@ func previewSight(s *openmanus.State, call openmanus.Call) *sight.Sight {
 		return nil
 	}
 	return sightOf(s, openmanus.Hints{})
-}
-
-// preview returns what a call would do, if its tool can tell.
-func (w *Worker) preview(ctx context.Context, t openmanus.Tool, call openmanus.Call) (text string, err error) {
-	p, ok := t.(openmanus.Previewer)
-	if !ok {
-		return "", nil
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			text, err = "", fmt.Errorf("%s crashed: %v", call.Name, p)
-		}
-	}()
-	text, err = p.Preview(ctx, call)
-	return w.Secrets.Replace(strings.ToValidUTF8(text, "\uFFFD")), err
 }
 
 // afterOthers reports whether all calls of the reply that come before a call have results.
@@ -197,7 +189,7 @@ func (w *Worker) outdated(
 	ctx context.Context, s *openmanus.State, t openmanus.Tool, c *openmanus.CallState, call openmanus.Call,
 ) error {
 	now := t.Spec()
-	known := c.Ruled.Input == "" && hint(t, call, &now) == nil
+	known := c.Ruled.Input == "" && Hint(t, call, &now) == nil
 	if known && now.Hints.Reach != "" && now.Hints.Reach != c.Hints.Reach {
 		return fmt.Errorf("%s did not run: it would now run %s, and was not allowed to. Make the call again",
 			c.Name, now.Hints.Reach.Where())
@@ -273,24 +265,7 @@ func (w *Worker) prepareWith(x *Session, c *openmanus.CallState, given string) (
 	}
 	now := t.Spec()
 	spec.Hints, spec.Arguments = now.Hints, now.Arguments
-	return call, spec, hint(t, call, &spec)
-}
-
-// hint puts what t says of this very call into spec. A panic in t becomes an
-// error.
-func hint(t openmanus.Tool, call openmanus.Call, spec *openmanus.ToolSpec) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s crashed: %v", call.Name, p)
-		}
-	}()
-	if h, ok := t.(openmanus.CallHinter); ok {
-		spec.Hints = h.Hints(call)
-	}
-	if h, ok := t.(openmanus.ArgumentHinter); ok {
-		spec.Arguments = h.ArgumentsOf(call)
-	}
-	return nil
+	return call, spec, Hint(t, call, &spec)
 }
 
 // remembered returns the tools whose details are the memory of t, which is called name.
