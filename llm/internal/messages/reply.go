@@ -112,13 +112,8 @@ func (r *reply) Ended() (ended, over bool) { return r.ended != "", r.done }
 // Add implements [wire.Reply].
 func (r *reply) Add(data []byte) error {
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil || e.Type == "error" || e.Type == "" {
-		if e := wire.InBand(data); e != nil {
-			return e
-		}
-		if err != nil {
-			return wire.NoEvent(data, err)
-		}
+	if err := wire.Decode(data, &e, func() bool { return e.Type != "error" && e.Type != "" }); err != nil {
+		return err
 	}
 	switch e.Type {
 	case "message_start":
@@ -208,11 +203,8 @@ func (r *reply) begin(index *int, b gotBlock) *wire.Block {
 
 // say yields a fragment of a block.
 func (r *reply) say(b *wire.Block, p llm.Part) {
-	if b.Part < 0 {
-		b.Part = r.Part()
-	}
 	b.Said = true
-	r.Say(b.Part, p)
+	r.Extend(b, p)
 }
 
 // extend adds a fragment to a block, and starts the block if the server did not.

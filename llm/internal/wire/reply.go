@@ -62,6 +62,22 @@ func Read[Event any](events iter.Seq2[Event, error], r Reply[Event], finished fu
 	return last, true, err
 }
 
+// Decode decodes an event. The error is the one that the data is, where it is an error and no
+// event: if it cannot be decoded, or if known, called then, says that it is of no known kind.
+func Decode(data []byte, event any, known func() bool) error {
+	err := json.Unmarshal(data, event)
+	if err == nil && known() {
+		return nil
+	}
+	if e := InBand(data); e != nil {
+		return e
+	}
+	if err != nil {
+		return NoEvent(data, err)
+	}
+	return nil
+}
+
 // Ended returns the error of a reply that ended for a reason that is not known, or nil if it
 // may count as complete: said reports that there is something of it. Providers have new
 // reasons, and a reply that was paid for is not dropped for one.
@@ -116,6 +132,14 @@ func (v *Voice) Progress(read, total int) {
 func (v *Voice) Say(part int, p llm.Part) {
 	v.said = true
 	v.unheard = v.unheard || !v.Yield(llm.Delta{Part: part, Piece: p}, nil)
+}
+
+// Extend yields a fragment of a block, and begins its part if that is its first one.
+func (v *Voice) Extend(b *Block, p llm.Part) {
+	if b.Part < 0 {
+		b.Part = v.Part()
+	}
+	v.Say(b.Part, p)
 }
 
 // Go yields p. Text after text, and thinking after thinking, extends the last part;

@@ -73,7 +73,7 @@ func (r *reply) Add(f frame.Event) error {
 		if t := e.Start.ToolUse; t != nil {
 			if k := (wire.Key{Index: e.Index, Call: t.ID, Kind: "call"}); r.blocks.Announced(k) == nil {
 				r.calls = true
-				r.say(r.blocks.Begin(k), llm.Call{ID: t.ID, Name: t.Name})
+				r.Extend(r.blocks.Begin(k), llm.Call{ID: t.ID, Name: t.Name})
 			}
 		}
 	case "contentBlockDelta":
@@ -93,14 +93,6 @@ func (r *reply) Add(f frame.Event) error {
 		r.done = r.stop != ""
 	}
 	return nil
-}
-
-// say yields a fragment of a block.
-func (r *reply) say(b *wire.Block, p llm.Part) {
-	if b.Part < 0 {
-		b.Part = r.Part()
-	}
-	r.Say(b.Part, p)
 }
 
 // extend adds a fragment to a block, and starts the block if the server did not.
@@ -127,13 +119,13 @@ func (r *reply) extend(e event) {
 	}
 	r.calls = r.calls || kind == "call"
 	b.Said = b.Said || kind == "call" && d.ToolUse.Input != ""
-	r.say(b, p)
+	r.Extend(b, p)
 }
 
 // close ends a block. A call without fragments has no arguments.
 func (r *reply) close(b *wire.Block) {
 	if !b.Closed && b.Kind == "call" && !b.Said {
-		r.say(b, llm.Call{Input: "{}"})
+		r.Extend(b, llm.Call{Input: "{}"})
 	}
 	b.Closed = true
 }

@@ -101,13 +101,8 @@ func (r *reply) Add(data []byte) error {
 // addOne decodes one chunk.
 func (r *reply) addOne(data []byte) error {
 	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil || len(c.Candidates) == 0 {
-		if e := wire.InBand(data); e != nil {
-			return e
-		}
-		if err != nil {
-			return wire.NoEvent(data, err)
-		}
+	if err := wire.Decode(data, &c, func() bool { return len(c.Candidates) > 0 }); err != nil {
+		return err
 	}
 	if u := c.Usage.neutral(); u != nil {
 		r.usage = u

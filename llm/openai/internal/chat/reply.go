@@ -215,13 +215,8 @@ func (r *reply) Add(data []byte) error {
 		return nil
 	}
 	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil || len(c.Choices) == 0 {
-		if e := wire.InBand(data); e != nil {
-			return e
-		}
-		if err != nil {
-			return wire.NoEvent(data, err)
-		}
+	if err := wire.Decode(data, &c, func() bool { return len(c.Choices) > 0 }); err != nil {
+		return err
 	}
 	r.Progress(int(c.Progress.Processed), int(c.Progress.Total))
 	if u := c.Usage.neutral(); u != nil {

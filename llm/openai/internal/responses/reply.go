@@ -103,13 +103,8 @@ func (r *reply) Add(data []byte) error {
 		return nil
 	}
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil || e.Type == "error" || e.Type == "" && e.Object != "response" {
-		if e := wire.InBand(data); e != nil {
-			return e
-		}
-		if err != nil {
-			return wire.NoEvent(data, err)
-		}
+	if err := wire.Decode(data, &e, func() bool { return e.Type != "error" && (e.Type != "" || e.Object == "response") }); err != nil {
+		return err
 	}
 	switch e.Type {
 	case "response.output_item.added":
@@ -150,9 +145,9 @@ func (r *reply) begin(k wire.Key, it gotItem) *wire.Block {
 	switch it.Type {
 	case "function_call":
 		r.calls = true
-		r.say(b, llm.Call{ID: it.CallID, Name: it.Name})
+		r.Extend(b, llm.Call{ID: it.CallID, Name: it.Name})
 	case "reasoning":
-		r.say(b, llm.Thinking{Opaque: wire.Seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
+		r.Extend(b, llm.Thinking{Opaque: wire.Seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
 	case "message":
 	default:
 		b.Foreign = true
@@ -169,14 +164,6 @@ func (r *reply) ended(index *int, it gotItem) *wire.Block {
 		return r.begin(k, it)
 	}
 	return b
-}
-
-// say yields a fragment of an item, and starts its part if necessary.
-func (r *reply) say(b *wire.Block, p llm.Part) {
-	if b.Part < 0 {
-		b.Part = r.Part()
-	}
-	r.Say(b.Part, p)
 }
 
 // extend adds a fragment to an item.
@@ -206,14 +193,14 @@ func (r *reply) extend(e event) error {
 	switch kind {
 	case "message":
 		r.refused = r.refused || e.Type == "response.refusal.delta"
-		r.say(b, llm.Text{Text: text})
+		r.Extend(b, llm.Text{Text: text})
 	case "function_call":
-		r.say(b, llm.Call{Input: text})
+		r.Extend(b, llm.Call{Input: text})
 	case "reasoning":
 		if e.Summary > b.Section {
 			b.Section, text = e.Summary, "\n\n"+text
 		}
-		r.say(b, llm.Thinking{Text: text, By: r.model})
+		r.Extend(b, llm.Thinking{Text: text, By: r.model})
 	}
 	return nil
 }
@@ -237,11 +224,11 @@ func (r *reply) close(b *wire.Block, it gotItem) {
 			text = ""
 		}
 		if opaque := wire.Seal(sealed{Phase: it.Phase}); text != "" || opaque != nil && b.Part >= 0 {
-			r.say(b, llm.Text{Text: text, Opaque: opaque, By: r.model})
+			r.Extend(b, llm.Text{Text: text, Opaque: opaque, By: r.model})
 		}
 	case "function_call":
 		if !b.Said {
-			r.say(b, llm.Call{ID: it.CallID, Name: it.Name, Input: wire.Arguments(it.Arguments)})
+			r.Extend(b, llm.Call{ID: it.CallID, Name: it.Name, Input: wire.Arguments(it.Arguments)})
 		}
 	case "reasoning":
 		var texts []string
@@ -252,7 +239,7 @@ func (r *reply) close(b *wire.Block, it gotItem) {
 		if b.Said {
 			text = ""
 		}
-		r.say(b, llm.Thinking{Text: text, Opaque: wire.Seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
+		r.Extend(b, llm.Thinking{Text: text, Opaque: wire.Seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
 	}
 }
 
