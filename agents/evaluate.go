@@ -51,11 +51,8 @@ func (f *EvaluateFlow) Agent() *openmanus.Agent { return f.Evaluator }
 // a round is in the results of the calls that the flow itself makes (copying and keeping),
 // so the same round goes on in another process.
 func (f *EvaluateFlow) Next(s *openmanus.State) []openmanus.Task {
-	if s.Outcome.Status != "" || s.Foreign != "" || s.Turn == 0 && len(s.Inbox) == 0 {
-		return nil
-	}
-	if s.Open() {
-		return s.CallTasks()
+	if todo, rests := resting(s); rests {
+		return todo
 	}
 	r := readRound(s)
 	todo := f.running(s, r)

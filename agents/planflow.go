@@ -63,11 +63,8 @@ func (f *PlanFlow) Agent() *openmanus.Agent { return f.Planner }
 // model beside the steps that run, and may change the plan. With PlanOnly it ends with the
 // plan.
 func (f *PlanFlow) Next(s *openmanus.State) []openmanus.Task {
-	if s.Outcome.Status != "" || s.Foreign != "" || s.Turn == 0 && len(s.Inbox) == 0 {
-		return nil
-	}
-	if s.Open() {
-		return s.CallTasks()
+	if todo, rests := resting(s); rests {
+		return todo
 	}
 	p := f.plan(s)
 	switch {
@@ -87,6 +84,18 @@ func (f *PlanFlow) Next(s *openmanus.State) []openmanus.Task {
 		return f.sumUp(s, p)
 	}
 	return f.mend(s, p)
+}
+
+// resting reports whether nothing is to be decided: the session has ended, has not begun, or has
+// calls that are open, whose tasks are returned.
+func resting(s *openmanus.State) (todo []openmanus.Task, rests bool) {
+	if s.Outcome.Status != "" || s.Foreign != "" || s.Turn == 0 && len(s.Inbox) == 0 {
+		return nil, true
+	}
+	if s.Open() {
+		return s.CallTasks(), true
+	}
+	return nil, false
 }
 
 // heard reports whether there is a message from the user that the planner has not

@@ -62,11 +62,8 @@ func (f *RemoteFlow) Agent() *openmanus.Agent { return f.Remote }
 // call that the gate rules on. A call that failed because the connection broke is made
 // again when the session is resumed, with the same id of the message.
 func (f *RemoteFlow) Next(s *openmanus.State) []openmanus.Task {
-	if s.Outcome.Status != "" || s.Foreign != "" || s.Turn == 0 && len(s.Inbox) == 0 {
-		return nil
-	}
-	if s.Open() {
-		return s.CallTasks()
+	if todo, rests := resting(s); rests {
+		return todo
 	}
 	if heard(s) {
 		return f.send(s, news(s))

@@ -108,19 +108,25 @@ func valueText(v *runtime.RemoteObject) string {
 	return b.String()
 }
 
+// refOf returns where an element is, or the document of the page if el is nil.
+func (t *Tab) refOf(ctx context.Context, el *Element) (ref, error) {
+	if el != nil {
+		return el.ref, nil
+	}
+	doc, err := cdp.Call(ctx, t.s, dom.GetDocument, dom.GetDocumentParams{Depth: ptr(int64(0))})
+	if err != nil {
+		return ref{}, err
+	}
+	return ref{s: t.s, frame: cdp.FrameID(t.s.target), node: doc.Root.BackendNodeID}, nil
+}
+
 // Source returns the HTML of the page as it is now, or of an element if el is not
 // nil, without scripts, styles and comments.
 func (t *Tab) Source(ctx context.Context, el *Element) (string, error) {
 	return viewing(ctx, t, func(ctx context.Context) (source string, err error) {
-		r := ref{s: t.s, frame: cdp.FrameID(t.s.target)}
-		if el != nil {
-			r = el.ref
-		} else {
-			doc, err := cdp.Call(ctx, t.s, dom.GetDocument, dom.GetDocumentParams{Depth: ptr(int64(0))})
-			if err != nil {
-				return "", err
-			}
-			r.node = doc.Root.BackendNodeID
+		r, err := t.refOf(ctx, el)
+		if err != nil {
+			return "", err
 		}
 		defer t.release(r.s)
 		err = t.call(ctx, r, htmlJS, &source)

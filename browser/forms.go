@@ -52,15 +52,9 @@ func (t *Tab) Scroll(ctx context.Context, el *Element, pixels int, up bool) (int
 	}
 	moved := 0
 	out, err := t.do(ctx, el, func(ctx context.Context) error {
-		r := ref{s: t.s, frame: cdp.FrameID(t.s.target)}
-		if el != nil {
-			r = el.ref
-		} else {
-			doc, err := cdp.Call(ctx, t.s, dom.GetDocument, dom.GetDocumentParams{Depth: ptr(int64(0))})
-			if err != nil {
-				return err
-			}
-			r.node = doc.Root.BackendNodeID
+		r, err := t.refOf(ctx, el)
+		if err != nil {
+			return err
 		}
 		return t.call(ctx, r, scrollJS, &moved, sign*pixels, sign)
 	})

@@ -297,11 +297,3 @@ func unpack(ctx context.Context, src io.Reader, most int64) ([]byte, error) {
 	}
 	return data, nil
 }
-
-// plural returns the ending of a noun.
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/net/html/charset"
 
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ctxio"
 )
 
@@ -67,7 +68,7 @@ func (r *reader) mail() error {
 func (r *reader) mailbox() error {
 	all := bytes.Split(append([]byte("\n"), r.data...), []byte("\nFrom "))
 	r.doc.Format, r.doc.Total = "mailbox", len(all)-1
-	r.doc.About = fmt.Sprintf("%d message%s", len(all)-1, plural(len(all)-1))
+	r.doc.About = fmt.Sprintf("%d message%s", len(all)-1, clip.Which(len(all)-1, "", "s"))
 	for i, m := range all {
 		if i == 0 || !r.wants(i) || r.full() {
 			continue

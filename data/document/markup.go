@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/htmlmd"
 	"github.com/openmanus-go/openmanus/internal/ooxml"
 )
@@ -69,16 +70,6 @@ func (r *reader) html() error {
 // isHTML reports whether a file is a page, by its name.
 func isHTML(ext string) bool { return ext == ".html" || ext == ".htm" || ext == ".xhtml" }
 
-// xmlAttr returns the value of an attribute in any namespace, or "".
-func xmlAttr(e xml.StartElement, name string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
-}
-
 // epub reads a book: its chapters in the order of its spine (EPUB 3.3; 2 is the same here).
 // META-INF/container.xml names the package, whose manifest has the files by their ids and whose spine
 // the ids in order. Chapters are XHTML. A book that is encrypted for a reader says so in
@@ -87,7 +78,7 @@ func (r *reader) epub(f *ooxml.File) error {
 	root := ""
 	start := func(e xml.StartElement) {
 		if e.Name.Local == "rootfile" && root == "" {
-			root = xmlAttr(e, "full-path")
+			root = ooxml.Attr(e, "full-path")
 		}
 	}
 	if err := walk(f, "META-INF/container.xml", start, nil, nil); err != nil {
@@ -99,13 +90,13 @@ func (r *reader) epub(f *ooxml.File) error {
 	start = func(e xml.StartElement) {
 		switch e.Name.Local {
 		case "item":
-			href, err := url.PathUnescape(xmlAttr(e, "href"))
+			href, err := url.PathUnescape(ooxml.Attr(e, "href"))
 			if err == nil && len(files) < maxEntries {
-				files[xmlAttr(e, "id")] = path.Join(path.Dir(root), href)
+				files[ooxml.Attr(e, "id")] = path.Join(path.Dir(root), href)
 			}
 		case "itemref":
 			if len(spine) < maxEntries {
-				spine = append(spine, xmlAttr(e, "idref"))
+				spine = append(spine, ooxml.Attr(e, "idref"))
 			}
 		case "title", "creator":
 			inTitle = true
@@ -121,7 +112,7 @@ func (r *reader) epub(f *ooxml.File) error {
 		return err
 	}
 	r.doc.Format, r.doc.Total = "EPUB", len(spine)
-	r.doc.About = fmt.Sprintf("%d chapter%s", len(spine), plural(len(spine)))
+	r.doc.About = fmt.Sprintf("%d chapter%s", len(spine), clip.Which(len(spine), "", "s"))
 	if t := strings.Join(title, ", "); t != "" {
 		r.doc.About = t + "; " + r.doc.About
 	}

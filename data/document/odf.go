@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ooxml"
 )
 
@@ -39,16 +40,16 @@ func (r *reader) odf(f *ooxml.File) error {
 		return o.book()
 	case "presentation", "drawing":
 		r.doc.Format, r.doc.Total = "ODP", o.slides
-		r.doc.About = fmt.Sprintf("%d slide%s", o.slides, plural(o.slides))
+		r.doc.About = fmt.Sprintf("%d slide%s", o.slides, clip.Which(o.slides, "", "s"))
 	default:
 		o.Flush()
-		r.doc.Format, r.doc.About = "ODT", fmt.Sprintf("%d page%s, as far as the file says", o.Page, plural(o.Page))
+		r.doc.Format, r.doc.About = "ODT", fmt.Sprintf("%d page%s, as far as the file says", o.Page, clip.Which(o.Page, "", "s"))
 		if len(o.notes) > 0 {
 			r.add(o.Page, "notes", strings.Join(o.notes, "\n"))
 		}
 		if o.pictures > 0 {
 			r.note("%d picture%s in it not shown: unpack the file (it is a zip; see Pictures)", o.pictures,
-				plural(o.pictures))
+				clip.Which(o.pictures, "", "s"))
 		}
 	}
 	return nil
@@ -122,7 +123,7 @@ func (o *odf) inside(name string) bool {
 
 // repeated returns a number of repetitions, from 1 up to most.
 func repeated(e xml.StartElement, name string, most int) int {
-	n, err := strconv.Atoi(xmlAttr(e, name))
+	n, err := strconv.Atoi(ooxml.Attr(e, name))
 	if err != nil || n < 1 {
 		return 1
 	}
@@ -146,9 +147,9 @@ func (o *odf) start(e xml.StartElement) {
 	case "tracked-changes", "forms", "settings":
 		o.skipped = len(o.open)
 	case "style":
-		o.style = xmlAttr(e, "name")
+		o.style = ooxml.Attr(e, "name")
 	case "table-properties":
-		if xmlAttr(e, "display") == "false" {
+		if ooxml.Attr(e, "display") == "false" {
 			o.hiddenStyles[o.style] = true
 		}
 	case "h":
@@ -195,15 +196,15 @@ func (o *odf) startTable(name string, e xml.StartElement) {
 		return
 	}
 	if name == "table" {
-		hidden := o.hiddenStyles[xmlAttr(e, "style-name")]
-		o.sheets = append(o.sheets, &odfSheet{name: xmlAttr(e, "name"), hidden: hidden, next: 1})
+		hidden := o.hiddenStyles[ooxml.Attr(e, "style-name")]
+		o.sheets = append(o.sheets, &odfSheet{name: ooxml.Attr(e, "name"), hidden: hidden, next: 1})
 		return
 	}
 	if len(o.sheets) == 0 {
 		return
 	}
 	s := o.sheets[len(o.sheets)-1]
-	hidden := xmlAttr(e, "visibility") == "collapse" || xmlAttr(e, "visibility") == "filter"
+	hidden := ooxml.Attr(e, "visibility") == "collapse" || ooxml.Attr(e, "visibility") == "filter"
 	switch name {
 	case "table-column":
 		n := repeated(e, "number-columns-repeated", 16_384)
@@ -216,9 +217,9 @@ func (o *odf) startTable(name string, e xml.StartElement) {
 		s.row = ooxml.Row{N: s.next, Hidden: hidden}
 	case "table-cell", "covered-table-cell":
 		o.content = nil
-		o.cell = odfCell{repeat: repeated(e, "number-columns-repeated", 16_384), formula: xmlAttr(e, "formula")}
+		o.cell = odfCell{repeat: repeated(e, "number-columns-repeated", 16_384), formula: ooxml.Attr(e, "formula")}
 		for _, a := range []string{"value", "date-value", "time-value", "boolean-value"} {
-			if v := xmlAttr(e, a); v != "" && xmlAttr(e, "value-type") != "string" {
+			if v := ooxml.Attr(e, a); v != "" && ooxml.Attr(e, "value-type") != "string" {
 				o.cell.value = v
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ooxml"
 )
 
@@ -67,7 +68,7 @@ func (r *reader) docx(f *ooxml.File) error {
 		return err
 	}
 	pages := text.LastPage
-	r.doc.Format, r.doc.About = "DOCX", fmt.Sprintf("%d page%s, as far as the file says", pages, plural(pages))
+	r.doc.Format, r.doc.About = "DOCX", fmt.Sprintf("%d page%s, as far as the file says", pages, clip.Which(pages, "", "s"))
 	for _, label := range []string{"footnotes", "endnotes", "comments"} {
 		name := "word/" + label + ".xml"
 		if !f.Has(name) {
@@ -79,7 +80,7 @@ func (r *reader) docx(f *ooxml.File) error {
 	}
 	r.edges(f, pages)
 	if n := text.Pictures; n > 0 {
-		r.note("%d picture%s in it not shown: unpack the file (it is a zip; see word/media)", n, plural(n))
+		r.note("%d picture%s in it not shown: unpack the file (it is a zip; see word/media)", n, clip.Which(n, "", "s"))
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func (r *reader) pptx(f *ooxml.File) error {
 	if err != nil {
 		return err
 	}
-	r.doc.Format, r.doc.About = "PPTX", fmt.Sprintf("%d slide%s", len(slides), plural(len(slides)))
+	r.doc.Format, r.doc.About = "PPTX", fmt.Sprintf("%d slide%s", len(slides), clip.Which(len(slides), "", "s"))
 	for i, name := range slides {
 		n := i + 1
 		if !r.wants(n) || r.full() {
@@ -233,7 +234,7 @@ func (r *reader) xlsx() error {
 func (r *reader) sheets(format string, names []string) {
 	n := len(names)
 	r.doc.Format, r.doc.Total = format, n
-	r.doc.About = fmt.Sprintf("%d sheet%s: %s", n, plural(n), strings.Join(names, ", "))
+	r.doc.About = fmt.Sprintf("%d sheet%s: %s", n, clip.Which(n, "", "s"), strings.Join(names, ", "))
 }
 
 // sheet reads a sheet as rows with bars. Where rows are empty, the number of
@@ -268,13 +269,13 @@ func (r *reader) sheet(n int, name string, hidden bool, rows iter.Seq2[ooxml.Row
 	}
 	if formulas > 0 {
 		r.note("sheet %q: %d formula%s not computed: the file has no value for %s, so the formula is shown. "+
-			"Compute it in Python, or let LibreOffice save the file anew", name, formulas, are(formulas), it(formulas))
+			"Compute it in Python, or let LibreOffice save the file anew", name, formulas, clip.Which(formulas, " is", "s are"), clip.Which(formulas, "it", "them"))
 	}
 	if len(hiddenRows) > 0 {
-		r.note("sheet %q: row%s %s hidden in the file", name, plural(len(hiddenRows)), ranges(hiddenRows))
+		r.note("sheet %q: row%s %s hidden in the file", name, clip.Which(len(hiddenRows), "", "s"), ranges(hiddenRows))
 	}
 	if len(hiddenColumns) > 0 {
-		r.note("sheet %q: hidden in the file: column%s %s", name, plural(len(hiddenColumns)),
+		r.note("sheet %q: hidden in the file: column%s %s", name, clip.Which(len(hiddenColumns), "", "s"),
 			columnRanges(hiddenColumns))
 	}
 	if b.Len() == 0 {
@@ -287,22 +288,6 @@ func (r *reader) sheet(n int, name string, hidden bool, rows iter.Seq2[ooxml.Row
 	}
 	r.add(n, label, b.String())
 	return nil
-}
-
-// are returns the ending of a noun, and the verb.
-func are(n int) string {
-	if n == 1 {
-		return " is"
-	}
-	return "s are"
-}
-
-// it returns the pronoun of so many things.
-func it(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
 }
 
 // columnRanges writes ranges of columns by their letters, such as C, F-H.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ole"
 )
 
@@ -112,7 +113,7 @@ func (r *reader) doc97(main []byte, stream func(...string) []byte) error {
 	pages := strings.Split(wordText(take(counts[0])), "\f")
 	notes, _, comments := wordText(take(counts[1])), take(counts[2]), wordText(take(counts[3]))
 	r.doc.Format, r.doc.Total = "DOC", len(pages)
-	r.doc.About = fmt.Sprintf("%d page%s, by the breaks in it", len(pages), plural(len(pages)))
+	r.doc.About = fmt.Sprintf("%d page%s, by the breaks in it", len(pages), clip.Which(len(pages), "", "s"))
 	for i, p := range pages {
 		if p = strings.TrimSpace(p); p != "" {
 			r.add(i+1, fmt.Sprintf("page %d", i+1), p)
@@ -225,7 +226,7 @@ func (r *reader) ppt(data []byte) error {
 	if p.encrypted {
 		return errPassword("the presentation", "PowerPoint or LibreOffice")
 	}
-	r.doc.Format, r.doc.About = "PPT", fmt.Sprintf("%d slide%s with text", p.slides, plural(p.slides))
+	r.doc.Format, r.doc.About = "PPT", fmt.Sprintf("%d slide%s with text", p.slides, clip.Which(p.slides, "", "s"))
 	r.doc.Total = p.slides
 	if len(p.notes) > 0 {
 		r.add(p.slides, "notes", strings.Join(p.notes, "\n"))

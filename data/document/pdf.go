@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/pdf"
 )
 
@@ -28,7 +29,7 @@ func (r *reader) pdf() error {
 		return fmt.Errorf("the PDF cannot be read: %w; a program may manage to mend it (qpdf in.pdf out.pdf)", err)
 	}
 	n := f.NumPages()
-	r.doc.Format, r.doc.About, r.doc.Total = "PDF", fmt.Sprintf("%d page%s", n, plural(n)), n
+	r.doc.Format, r.doc.About, r.doc.Total = "PDF", fmt.Sprintf("%d page%s", n, clip.Which(n, "", "s")), n
 	return r.pdfPages(ctx, f, n)
 }
 
@@ -70,14 +71,14 @@ func (r *reader) pdfPages(ctx context.Context, f *pdf.File, n int) error {
 	if len(scanned) > 0 {
 		r.note("no text on page%s %s (%d of %d), only pictures: probably scanned; "+
 			"OCR (ocrmypdf, tesseract) can read them",
-			plural(len(scanned)), ranges(scanned), len(scanned), n)
+			clip.Which(len(scanned), "", "s"), ranges(scanned), len(scanned), n)
 	}
 	if len(unknown) > 0 {
 		r.note("no text on page%s %s: the file does not say which characters its letters are; OCR can read them",
-			plural(len(unknown)), ranges(unknown))
+			clip.Which(len(unknown), "", "s"), ranges(unknown))
 	}
 	if len(empty) > 0 {
-		r.note("nothing is written on page%s %s; drawn figures have no text", plural(len(empty)), ranges(empty))
+		r.note("nothing is written on page%s %s; drawn figures have no text", clip.Which(len(empty), "", "s"), ranges(empty))
 	}
 	r.pdfUnknown(letters, meaningless)
 	return nil

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // codePages are the character sets of Windows by their numbers.
@@ -102,14 +104,14 @@ func (r *reader) rtf() error {
 	p.turn()
 	n := len(p.pages)
 	r.doc.Format, r.doc.Total = "RTF", n
-	r.doc.About = fmt.Sprintf("%d page%s, as far as the file says", n, plural(n))
+	r.doc.About = fmt.Sprintf("%d page%s, as far as the file says", n, clip.Which(n, "", "s"))
 	for i, text := range p.pages {
 		if text != "" {
 			r.add(i+1, fmt.Sprintf("page %d", i+1), text)
 		}
 	}
 	if p.pictures > 0 {
-		r.note("%d picture%s in it not shown", p.pictures, plural(p.pictures))
+		r.note("%d picture%s in it not shown", p.pictures, clip.Which(p.pictures, "", "s"))
 	}
 	return nil
 }

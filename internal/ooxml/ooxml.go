@@ -90,11 +90,11 @@ func (f *File) Relations(part string) (all []Relation, err error) {
 	dir, file := path.Split(part)
 	err = f.elements(path.Join(dir, "_rels", file+".rels"), func(_ *decoder, e xml.StartElement) error {
 		if e.Name.Local == "Relationship" {
-			target := attr(e, "Target")
+			target := Attr(e, "Target")
 			if !strings.HasPrefix(target, "/") {
 				target = path.Join("/", dir, target)
 			}
-			all = append(all, Relation{attr(e, "Id"), path.Base(attr(e, "Type")), strings.TrimPrefix(target, "/")})
+			all = append(all, Relation{Attr(e, "Id"), path.Base(Attr(e, "Type")), strings.TrimPrefix(target, "/")})
 		}
 		return nil
 	})
@@ -150,8 +150,8 @@ func (f *File) Slides() (names []string, err error) {
 	return names, err
 }
 
-// attr returns the value of an attribute in any namespace, or "".
-func attr(e xml.StartElement, name string) string {
+// Attr returns the value of an attribute in any namespace, or "".
+func Attr(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
 			return a.Value

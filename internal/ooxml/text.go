@@ -131,7 +131,7 @@ func (w *word) start(e xml.StartElement) {
 	case "tab":
 		w.Para.WriteByte('\t')
 	case "br":
-		if attr(e, "type") == "page" {
+		if Attr(e, "type") == "page" {
 			w.turnPage()
 		} else {
 			w.Para.WriteByte('\n')
@@ -139,7 +139,7 @@ func (w *word) start(e xml.StartElement) {
 	case "lastRenderedPageBreak":
 		w.turnPage()
 	case "pStyle":
-		w.style = attr(e, "val")
+		w.style = Attr(e, "val")
 	case "numPr":
 		w.list = true
 	case "pic":
@@ -242,7 +242,7 @@ func (d *drawing) start(e xml.StartElement) {
 	case "t":
 		d.inText = !d.number
 	case "fld":
-		d.number = attr(e, "type") == "slidenum"
+		d.number = Attr(e, "type") == "slidenum"
 	case "br":
 		d.para.WriteByte('\n')
 	case "tc":

@@ -103,15 +103,15 @@ func (b *Book) read(workbook string) error {
 	err = b.file.elements(workbook, func(_ *decoder, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "workbookPr":
-			if v := attr(e, "date1904"); v == "1" || v == "true" {
+			if v := Attr(e, "date1904"); v == "1" || v == "true" {
 				b.epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 			}
 		case "sheet":
-			if p := byID[attr(e, "id")]; p != "" {
-				b.Sheets = append(b.Sheets, attr(e, "name"))
-				b.parts[attr(e, "name")] = p
-				state := attr(e, "state")
-				b.Hidden[attr(e, "name")] = state == "hidden" || state == "veryHidden"
+			if p := byID[Attr(e, "id")]; p != "" {
+				b.Sheets = append(b.Sheets, Attr(e, "name"))
+				b.parts[Attr(e, "name")] = p
+				state := Attr(e, "state")
+				b.Hidden[Attr(e, "name")] = state == "hidden" || state == "veryHidden"
 			}
 		}
 		return nil
@@ -159,12 +159,12 @@ func (b *Book) readStyles(part string) error {
 	return b.file.elements(part, func(_ *decoder, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "numFmt":
-			custom[attr(e, "numFmtId")] = formatOf(attr(e, "formatCode"))
+			custom[Attr(e, "numFmtId")] = formatOf(Attr(e, "formatCode"))
 		case "cellXfs", "cellStyleXfs", "cellStyles", "dxfs":
 			inCellFormats = e.Name.Local == "cellXfs"
 		case "xf":
 			if inCellFormats {
-				id := attr(e, "numFmtId")
+				id := Attr(e, "numFmtId")
 				n, _ := strconv.Atoi(id) // 0, the general format, if it is no number
 				kind, isCustom := custom[id]
 				if !isCustom {
@@ -247,9 +247,9 @@ func (b *Book) Rows(sheet string) iter.Seq2[Row, error] {
 		b.shared = make(map[string]string)
 		var hidden [][2]int
 		err := b.file.elements(b.parts[sheet], func(d *decoder, e xml.StartElement) error {
-			if e.Name.Local == "col" && isTrue(attr(e, "hidden")) && len(hidden) < maxColumns {
-				first, err1 := strconv.Atoi(attr(e, "min"))
-				last, err2 := strconv.Atoi(attr(e, "max"))
+			if e.Name.Local == "col" && isTrue(Attr(e, "hidden")) && len(hidden) < maxColumns {
+				first, err1 := strconv.Atoi(Attr(e, "min"))
+				last, err2 := strconv.Atoi(Attr(e, "max"))
 				if err1 == nil && err2 == nil && first >= 1 && last >= first {
 					hidden = append(hidden, [2]int{first, min(last, maxColumns)})
 				}
@@ -257,14 +257,14 @@ func (b *Book) Rows(sheet string) iter.Seq2[Row, error] {
 			if e.Name.Local != "row" {
 				return nil
 			}
-			n, err := strconv.Atoi(attr(e, "r"))
+			n, err := strconv.Atoi(Attr(e, "r"))
 			if err != nil || n <= row.N {
 				n = row.N + 1
 			}
 			if n > maxRows {
 				return fmt.Errorf("there is no row %d", n)
 			}
-			row = Row{N: n, Hidden: isTrue(attr(e, "hidden")), HiddenColumns: hidden}
+			row = Row{N: n, Hidden: isTrue(Attr(e, "hidden")), HiddenColumns: hidden}
 			if err = b.cells(d, &row); err != nil {
 				return err
 			}
@@ -307,11 +307,11 @@ func (b *Book) cells(d *decoder, row *Row) error {
 		if e.Name.Local != "c" {
 			return d.Skip()
 		}
-		at, err := columnIndex(attr(e, "r"), len(all))
+		at, err := columnIndex(Attr(e, "r"), len(all))
 		if err != nil {
 			return err
 		}
-		v, uncomputed, err := b.cell(d, attr(e, "r"), attr(e, "t"), attr(e, "s"))
+		v, uncomputed, err := b.cell(d, Attr(e, "r"), Attr(e, "t"), Attr(e, "s"))
 		if uncomputed {
 			row.Uncomputed++
 		}
@@ -357,8 +357,8 @@ func (b *Book) cell(d *decoder, ref, typ, style string) (value string, uncompute
 			value, err = cellText(d)
 		case "f":
 			isFormula = true
-			if formula, err = cellText(d); attr(e, "t") == "shared" {
-				formula = b.sharedFormula(attr(e, "si"), ref, formula)
+			if formula, err = cellText(d); Attr(e, "t") == "shared" {
+				formula = b.sharedFormula(Attr(e, "si"), ref, formula)
 			}
 		default:
 			err = d.Skip()
