@@ -158,20 +158,9 @@ func (h *Host) Diff(ctx context.Context, session string, from, to int64) ([]act.
 	if err != nil {
 		return nil, err
 	}
-	u := &undo{}
-	var all []done
-	for _, b := range branches {
-		if !samePath(b.dir, x.s.Config.Workspace) {
-			continue
-		}
-		some, err := u.donesOf(b)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	if len(branches) > 1 {
-		slices.SortStableFunc(all, func(a, b done) int { return a.end.Compare(b.end) })
+	all, err := new(undo).dones(branches, x.s.Config.Workspace)
+	if err != nil {
+		return nil, err
 	}
 	was, now := make(map[string]*snapshot.Entry), make(map[string]*snapshot.Entry)
 	var names []string

@@ -523,19 +523,9 @@ func (x *back) undo(ctx context.Context, to, upTo int64, now string) (*undo, err
 		ours[b.session] = true
 	}
 	u := &undo{unsure: make(map[string]bool)}
-	var all []done
-	for _, b := range branches {
-		if !samePath(b.dir, x.s.Config.Workspace) {
-			continue // it has files of its own
-		}
-		some, err := u.donesOf(b)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	if len(branches) > 1 {
-		slices.SortStableFunc(all, func(a, b done) int { return a.end.Compare(b.end) })
+	all, err := u.dones(branches, x.s.Config.Workspace)
+	if err != nil {
+		return nil, err
 	}
 	foreign := func(d done) bool {
 		return d.Only == nil && slices.ContainsFunc(d.with, func(s string) bool { return !ours[s] })
@@ -564,6 +554,24 @@ func (x *back) undo(ctx context.Context, to, upTo int64, now string) (*undo, err
 	}
 	u.Plan, err = x.h.reader.Undo(ctx, tree, steps)
 	return u, err
+}
+
+// dones returns what is to be undone of branches in a workspace, in the order in which it ended.
+func (u *undo) dones(branches []branch, workspace string) (all []done, err error) {
+	for _, b := range branches {
+		if !samePath(b.dir, workspace) {
+			continue // it has files of its own
+		}
+		some, err := u.donesOf(b)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	if len(branches) > 1 {
+		slices.SortStableFunc(all, func(a, b done) int { return a.end.Compare(b.end) })
+	}
+	return all, nil
 }
 
 // donesOf returns what is to be undone of a branch, in order.
