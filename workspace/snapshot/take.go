@@ -543,7 +543,8 @@ func (w *walk) fill(f *os.File) (n int, err error) {
 func (w *walk) read(f *os.File, limit int64) (_ *Object, stored int64, err error) {
 	t := w.t
 	n, err := w.fill(f)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	ended := func() bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+	if ended() {
 		o, isNew, err := w.piece(w.buf[:n])
 		if isNew {
 			stored = int64(n)
@@ -553,37 +554,29 @@ func (w *walk) read(f *os.File, limit int64) (_ *Object, stored int64, err error
 	// A large file: its content is that of its pieces.
 	o := &Object{}
 	var h hash.Hash = sha256.New()
-	for ; n > 0 && err == nil; n, err = w.fill(f) {
+	for n > 0 && (err == nil || ended()) {
 		if err := w.ctx.Err(); err != nil {
 			return nil, 0, err
 		}
 		h.Write(w.buf[:n])
-		piece, isNew, err := w.piece(w.buf[:n])
-		if err != nil {
-			return nil, 0, err
+		piece, isNew, perr := w.piece(w.buf[:n])
+		if perr != nil {
+			return nil, 0, perr
 		}
 		if isNew {
 			stored += int64(n)
 		}
 		o.Parts = append(o.Parts, piece.Parts...)
 		t.pack.refers(o)
-		if o.Size += int64(n); o.Size > limit {
+		if o.Size += int64(n); err != nil {
+			break
+		}
+		if o.Size > limit {
 			return nil, 0, fmt.Errorf("it grows beyond the limit of %d bytes", limit)
 		}
+		n, err = w.fill(f)
 	}
-	if n > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
-		h.Write(w.buf[:n])
-		piece, isNew, err := w.piece(w.buf[:n])
-		if err != nil {
-			return nil, 0, err
-		}
-		if isNew {
-			stored += int64(n)
-		}
-		o.Parts = append(o.Parts, piece.Parts...)
-		t.pack.refers(o)
-		o.Size += int64(n)
-	} else if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !ended() {
 		return nil, 0, err
 	}
 	o.Sum = Sum(h.Sum(nil))
