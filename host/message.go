@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"net/http"
 	"os"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/act"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
+	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -23,11 +26,7 @@ func Message(dir, prompt string, attach []string) (openmanus.UserSaid, error) {
 	m := act.Message("", prompt)
 	files, _ := mentioned(prompt, dir)
 	for _, name := range append(attach, files...) {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		p, err := attachment(path, name)
+		p, err := attachment(dir, name)
 		if err != nil {
 			return m, mistake(fmt.Errorf("cannot attach %s: %w", name, err))
 		}
@@ -86,17 +85,65 @@ words:
 // fileEnd is how a word ends that names a file.
 var fileEnd = regexp.MustCompile(`(?i)[^./]\.[a-z][a-z0-9]{0,5}$`)
 
+// openNamed opens a file that the person names, from dir on. An agent may have put a link
+// in its place: so a name below dir leads to no file outside of it.
+func openNamed(dir, path string) (*os.File, fs.FileInfo, error) {
+	top, real := hostexec.RealPath(dir), hostexec.RealPath(path)
+	rel, inside := relative(top, real)
+	switch {
+	case inside:
+		real = rel
+	case throughBelow(top, path):
+		return nil, nil, fmt.Errorf("it is a link to %s, which is outside of %s: name that file itself if you mean it", real, dir)
+	default:
+		top, real = filepath.Dir(real), filepath.Base(real)
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, nil, bare(err)
+	}
+	defer root.Close()
+	f, info, err := regular.Open(root, real)
+	if errors.Is(err, regular.Err) {
+		return nil, nil, errors.New("it is not a file")
+	}
+	return f, info, bare(err)
+}
+
+// throughBelow reports whether a path leads through the directory top, or below it.
+func throughBelow(top, path string) bool {
+	for up := filepath.Dir(path); ; up = filepath.Dir(up) {
+		if _, below := relative(top, hostexec.RealPath(up)); below {
+			return true
+		}
+		if filepath.Dir(up) == up {
+			return false
+		}
+	}
+}
+
+// relative returns the path from dir on, if it is below dir.
+func relative(dir, path string) (rel string, below bool) {
+	rel, err := filepath.Rel(dir, path)
+	return rel, err == nil && filepath.IsLocal(rel)
+}
+
+// bare returns the error without the operation and the path.
+func bare(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
 // attachment reads a file for the model: text as text, an image as an image.
 // For any other file it says where it is.
-func attachment(path, name string) (llm.Part, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, errors.Unwrap(err)
+func attachment(dir, name string) (llm.Part, error) {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a file")
-	}
-	f, err := os.Open(path)
+	f, info, err := openNamed(dir, path)
 	if err != nil {
 		return nil, err
 	}
