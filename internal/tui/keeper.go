@@ -207,15 +207,11 @@ func (p *program) listSettings() tea.Cmd {
 
 // editSettings has the person edit their configuration file.
 func (p *program) editSettings(k Keeper, file string) tea.Cmd {
-	words, err := editor()
+	outside, words, err := editor()
 	if err != nil {
 		return p.notice(true, "%v; the file is %s", err, file)
 	}
-	outside, err := here()
-	if err != nil {
-		return p.notice(true, "%v", err)
-	}
-	cmd := outside.Command(p.ctx, words[0], append(words[1:], file)...)
+	cmd := outside.PersonsCommand(p.ctx, words[0], append(words[1:], file)...)
 	cmd.Dir = filepath.Dir(file)
 	return tea.ExecProcess(cmd, func(err error) tea.Msg {
 		if err == nil {

@@ -1,13 +1,11 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -118,57 +116,34 @@ func (p *program) ran(r *running, output string, err error) tea.Cmd {
 	return nil
 }
 
-// here returns what finds programs outside of the directory in which this program runs.
-func here() (hostexec.Finder, error) {
+// editor returns what finds programs outside of the directory in which this program runs, and
+// the words of the command that is the person's editor.
+func editor() (outside hostexec.Finder, words []string, err error) {
+	words, err = hostexec.Editor(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
+	if err != nil {
+		return outside, nil, err
+	}
 	dir, err := os.Getwd()
-	return hostexec.Outside(dir), err
+	return hostexec.Outside(dir), words, err
 }
 
-// editor returns the words of the command that is the person's editor.
-func editor() ([]string, error) {
-	words := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")))
-	if len(words) == 0 {
-		return nil, errors.New("no editor is known: set EDITOR, such as EDITOR=nano")
+// edit has the person edit a text in the editor of VISUAL or EDITOR, and then calls done
+// with what they saved. pattern names the file, as for [os.CreateTemp].
+func edit(pattern, text string, done func(p *program, text string) tea.Cmd) tea.Cmd {
+	outside, words, err := editor()
+	var cmd *exec.Cmd
+	var saved func(error) (string, error)
+	if err == nil {
+		cmd, saved, err = outside.Edit(context.Background(), words, pattern, text)
 	}
-	return words, nil
-}
-
-// edit has the person edit a text in the editor of VISUAL or EDITOR, and then calls saved
-// with what they saved. pattern names the file, as for [os.CreateTemp]. The editor starts
-// in the directory of the file, since editors read settings where they start.
-func edit(pattern, text string, saved func(p *program, text string) tea.Cmd) tea.Cmd {
-	fail := func(err error) tea.Cmd { return func() tea.Msg { return noticeMsg{err.Error(), true} } }
-	words, err := editor()
 	if err != nil {
-		return fail(err)
+		return func() tea.Msg { return noticeMsg{err.Error(), true} }
 	}
-	outside, err := here()
-	if err != nil {
-		return fail(err)
-	}
-	parent, err := outside.Dir()
-	if err != nil {
-		return fail(err)
-	}
-	dir, err := os.MkdirTemp(parent, "openmanus-")
-	if err != nil {
-		return fail(err)
-	}
-	name := filepath.Join(dir, strings.ReplaceAll(pattern, "*", "openmanus"))
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		return fail(errors.Join(err, os.RemoveAll(dir)))
-	}
-	cmd := outside.Command(context.Background(), words[0], append(words[1:], name)...)
-	cmd.Dir = dir
 	return tea.ExecProcess(cmd, func(err error) tea.Msg {
-		defer os.RemoveAll(dir)
-		if err != nil {
-			return noticeMsg{fmt.Sprintf("the editor %s: %v", words[0], err), true}
-		}
-		data, err := os.ReadFile(name)
+		text, err := saved(err)
 		if err != nil {
 			return noticeMsg{err.Error(), true}
 		}
-		return then(func(p *program) tea.Cmd { return saved(p, string(data)) })
+		return then(func(p *program) tea.Cmd { return done(p, text) })
 	})
 }
