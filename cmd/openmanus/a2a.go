@@ -59,7 +59,7 @@ func (t *terminal) ownConfig(g *globals) (string, error) {
 	if err != nil {
 		return "", usage(err)
 	}
-	return path, nil
+	return t.abs(path), nil
 }
 
 // a2aAddCmd is openmanus a2a add.

@@ -85,14 +85,7 @@ func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if url, _ := serverIn(c.Attach); url != "" {
 		return usage(errors.New("--attach of a server needs a terminal that can show the whole screen"))
 	}
-	flags := c.flags()
-	if c.Session == "" {
-		var err error
-		if flags, err = t.workplace(ctx, g, flags); err != nil {
-			return err
-		}
-	}
-	a, err := t.open(g, flags)
+	a, _, err := t.openFor(ctx, g, "chat", c.runFlags, c.Session, nil)
 	if err != nil {
 		return err
 	}

@@ -39,22 +39,14 @@ func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if err := c.noDelegates("is for openmanus run: the agent of an attempt gives work to nobody"); err != nil {
 		return err
 	}
-	flags, err := t.workplace(ctx, g, c.flags())
-	if err != nil {
-		return err
-	}
-	r, err := c.request(ctx, t, "evaluate", c.Attach, c.Timeout)
-	if err != nil {
-		return err
-	}
 	attempts, err := c.check()
 	if err != nil {
 		return usage(err)
 	}
-	if len(c.Models) > 0 && c.Model == "" {
-		flags["model"] = c.Models[0]
+	if len(c.Models) > 0 {
+		c.Model = cmp.Or(c.Model, c.Models[0])
 	}
-	a, err := t.open(g, flags)
+	a, r, err := t.openFor(ctx, g, "evaluate", c.runFlags, "", &c.asked)
 	if err != nil {
 		return err
 	}

@@ -48,15 +48,7 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if c.MaxParallel < 1 || c.Replans < 0 {
 		return usage(errors.New("--max-parallel is a number from 1, and --replans one from 0"))
 	}
-	flags, err := t.workplace(ctx, g, c.flags())
-	if err != nil {
-		return err
-	}
-	r, err := c.request(ctx, t, "flow", c.Attach, c.Timeout)
-	if err != nil {
-		return err
-	}
-	a, err := t.open(g, flags)
+	a, r, err := t.openFor(ctx, g, "flow", c.runFlags, "", &c.asked)
 	if err != nil {
 		return err
 	}

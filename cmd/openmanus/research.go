@@ -34,11 +34,7 @@ func (c *researchCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	c.Agent = "research"
-	flags, err := t.workplace(ctx, g, c.flags())
-	if err != nil {
-		return err
-	}
-	a, err := t.open(g, flags)
+	a, _, err := t.openFor(ctx, g, "research", c.runFlags, "", nil)
 	if err != nil {
 		return err
 	}

@@ -132,18 +132,7 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		}
 		c.Approve = openmanus.ApprovePlan
 	}
-	flags := c.flags()
-	if c.Session == "" {
-		var err error
-		if flags, err = t.workplace(ctx, g, flags); err != nil {
-			return err
-		}
-	}
-	r, err := c.request(ctx, t, "run", c.Attach, c.Timeout)
-	if err != nil {
-		return err
-	}
-	a, err := t.open(g, flags)
+	a, r, err := t.openFor(ctx, g, "run", c.runFlags, c.Session, &c.asked)
 	if err != nil {
 		return err
 	}
@@ -171,6 +160,23 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	return x.resume(ctx, c.runFlags, &m, c.shown)
+}
+
+// openFor opens the program for a task, which a command of this name reads from q unless that is
+// nil. A new session works where the person agrees that it may. The caller closes the app.
+func (t *terminal) openFor(ctx context.Context, g *globals, command string, f runFlags, session string, q *asked) (a *app, r request, err error) {
+	flags := f.flags()
+	if session == "" {
+		flags, err = t.workplace(ctx, g, flags)
+	}
+	if err == nil && q != nil {
+		r, err = q.request(ctx, t, command, f.Attach, f.Timeout)
+	}
+	if err != nil {
+		return nil, r, err
+	}
+	a, err = t.open(g, flags)
+	return a, r, err
 }
 
 // schema returns the JSON Schema of the answer, or nil. Only an object can be

@@ -55,13 +55,24 @@ func (t *terminal) scheduleOpen(g *globals) (*app, map[string]schedule.Plan, err
 	return a, plans, nil
 }
 
-// planNamed returns the plan of a schedule, or an error that lists those there are.
-func planNamed(plans map[string]schedule.Plan, name string) (schedule.Plan, error) {
-	p, ok := plans[name]
-	if !ok {
-		return p, absent(fmt.Sprintf("schedule %q", name), slices.Sorted(maps.Keys(plans)), "openmanus schedule add")
+// oneSchedule is the argument of commands about one schedule.
+type oneSchedule struct {
+	Name string `arg:"" help:"The schedule."`
+}
+
+// open opens the program and returns the plan of the schedule. The error lists those there are.
+// The caller closes the app.
+func (c oneSchedule) open(t *terminal, g *globals) (*app, schedule.Plan, error) {
+	a, plans, err := t.scheduleOpen(g)
+	if err != nil {
+		return nil, schedule.Plan{}, err
 	}
-	return p, nil
+	p, ok := plans[c.Name]
+	if !ok {
+		err := absent(fmt.Sprintf("schedule %q", c.Name), slices.Sorted(maps.Keys(plans)), "openmanus schedule add")
+		return nil, p, errors.Join(err, a.Close())
+	}
+	return a, p, nil
 }
 
 // scheduleAddCmd is openmanus schedule add.
@@ -194,8 +205,8 @@ func (c *scheduleListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 
 // scheduleShowCmd is openmanus schedule show.
 type scheduleShowCmd struct {
-	Name string `arg:"" help:"The schedule."`
-	JSON bool   `name:"json" help:"Print JSON."`
+	oneSchedule
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // shownTimes is how many of the next times are shown.
@@ -203,15 +214,11 @@ const shownTimes = 5
 
 // Run implements the command.
 func (c *scheduleShowCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	a, plans, err := t.scheduleOpen(g)
+	a, p, err := c.open(t, g)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	p, err := planNamed(plans, c.Name)
-	if err != nil {
-		return err
-	}
 	v, err := schedule.Look(ctx, a.db, c.Name, p, time.Now())
 	if err != nil {
 		return err
@@ -253,21 +260,17 @@ func (c *scheduleShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 
 // scheduleRunCmd is openmanus schedule run.
 type scheduleRunCmd struct {
-	Name string `arg:"" help:"The schedule."`
+	oneSchedule
 	shown
 }
 
 // Run implements the command.
 func (c *scheduleRunCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	a, plans, err := t.scheduleOpen(g)
+	a, p, err := c.open(t, g)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	p, err := planNamed(plans, c.Name)
-	if err != nil {
-		return err
-	}
 	r := a.runner(func(context.Context, string) error { return nil }) // it is driven below
 	now := time.Now()
 	if _, err := r.Record(ctx, c.Name, p, now); err != nil {
@@ -297,41 +300,33 @@ func (c *scheduleRunCmd) Run(ctx context.Context, t *terminal, g *globals) error
 }
 
 // schedulePauseCmd is openmanus schedule pause.
-type schedulePauseCmd struct {
-	Name string `arg:"" help:"The schedule."`
-}
+type schedulePauseCmd struct{ oneSchedule }
 
 // Run implements the command.
 func (c *schedulePauseCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return t.pauseSchedule(ctx, g, c.Name, true)
+	return c.pause(ctx, t, g, true)
 }
 
 // scheduleResumeCmd is openmanus schedule resume.
-type scheduleResumeCmd struct {
-	Name string `arg:"" help:"The schedule."`
-}
+type scheduleResumeCmd struct{ oneSchedule }
 
 // Run implements the command.
 func (c *scheduleResumeCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	return t.pauseSchedule(ctx, g, c.Name, false)
+	return c.pause(ctx, t, g, false)
 }
 
-// pauseSchedule pauses a schedule or lets it go on.
-func (t *terminal) pauseSchedule(ctx context.Context, g *globals, name string, paused bool) error {
-	a, plans, err := t.scheduleOpen(g)
+// pause pauses a schedule or lets it go on.
+func (c oneSchedule) pause(ctx context.Context, t *terminal, g *globals, paused bool) error {
+	a, p, err := c.open(t, g)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	p, err := planNamed(plans, name)
-	if err != nil {
-		return err
-	}
 	r, now := a.runner(nil), time.Now()
-	_, err = r.Record(ctx, name, p, now)
+	_, err = r.Record(ctx, c.Name, p, now)
 	changed := false
 	if err == nil {
-		changed, err = r.Pause(ctx, name, paused, "person", now)
+		changed, err = r.Pause(ctx, c.Name, paused, "person", now)
 	}
 	if err != nil {
 		return err
@@ -340,7 +335,7 @@ func (t *terminal) pauseSchedule(ctx context.Context, g *globals, name string, p
 	if !changed {
 		text = map[bool]string{true: "%s was paused already.\n", false: "%s was not paused.\n"}[paused]
 	}
-	_, err = fmt.Fprintf(t.out, text, name)
+	_, err = fmt.Fprintf(t.out, text, c.Name)
 	return err
 }
 

@@ -32,14 +32,10 @@ func (setupCmd) Help() string {
 
 // Run implements the command.
 func (c *setupCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	file := g.Config
-	if file == "" {
-		var err error
-		if file, err = t.userConfig(); err != nil {
-			return usage(err)
-		}
+	file, err := t.ownConfig(g)
+	if err != nil {
+		return err
 	}
-	file = t.abs(file)
 	if !isTerminal(t.in) || !isTerminal(t.err) {
 		return usage(fmt.Errorf("setup asks questions, and no terminal is attached. Set the key in the environment instead, "+
 			"such as OPENAI_API_KEY or ANTHROPIC_API_KEY, and the model in OPENMANUS_MODEL or with --model PROVIDER/NAME; "+
@@ -47,7 +43,7 @@ func (c *setupCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	err := (&setup{t: t, g: g, file: file}).run(ctx)
+	err = (&setup{t: t, g: g, file: file}).run(ctx)
 	if ctx.Err() != nil {
 		fmt.Fprintln(t.err)
 		return exit{code: exitInterrupted, err: errors.New("nothing was saved")}
