@@ -253,15 +253,8 @@ func (a *a2aService) contextOf(ctx context.Context, m *a2a.Message) (journal.Ses
 			return info, &FieldError{"metadata.schema", err}
 		}
 	}
-	id := contextPrefix(ctx) + name
-	if err := a.openNamed(ctx, id, n); err != nil {
-		var field *FieldError
-		if errors.As(err, &field) {
-			err = &FieldError{"metadata." + field.Field, field.Err}
-		}
-		return info, err
-	}
-	return a.ownSession(ctx, id)
+	info, err = a.sessionNamed(ctx, contextPrefix(ctx)+name, n)
+	return info, renameFields(err, "metadata")
 }
 
 // goOn sends a message to a task: it decides what waits, if it can, and the agent

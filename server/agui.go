@@ -176,11 +176,8 @@ func (s *Server) threadSession(ctx context.Context, protocol, name string) (jour
 // openThread opens the session of a thread.
 func (s *Server) openThread(ctx context.Context, in *aguiRequest, id string) (journal.SessionInfo, error) {
 	p := in.Body.Props
-	err := s.openNamed(ctx, id, NewSession{Agent: p.Agent, Model: p.Model, Workspace: p.Workspace, Approve: p.Approve})
-	if err != nil {
-		return journal.SessionInfo{}, renameFields(err, "body.forwardedProps")
-	}
-	return s.ownSession(ctx, id)
+	info, err := s.sessionNamed(ctx, id, NewSession{Agent: p.Agent, Model: p.Model, Workspace: p.Workspace, Approve: p.Approve})
+	return info, renameFields(err, "body.forwardedProps")
 }
 
 // sayTo sends the last message to the session, and returns its number: the same one

@@ -102,6 +102,18 @@ func (s *Server) openNamed(ctx context.Context, id string, n NewSession) error {
 	return err
 }
 
+// sessionNamed returns the session of the user that has an id, and opens it if there is none.
+func (s *Server) sessionNamed(ctx context.Context, id string, n NewSession) (journal.SessionInfo, error) {
+	info, err := s.ownSession(ctx, id)
+	if !errors.Is(err, openmanus.ErrNoSession) {
+		return info, err
+	}
+	if err := s.openNamed(ctx, id, n); err != nil {
+		return info, err
+	}
+	return s.ownSession(ctx, id)
+}
+
 // openAs opens a session of a user under an id, unless there is one. It reports whether it
 // did. Two requests with the same id at the same time open one session.
 func (s *Server) openAs(ctx context.Context, u *user, id string, n NewSession) (opened bool, err error) {

@@ -97,12 +97,7 @@ func (s *Server) beginTriggered(w http.ResponseWriter, r *http.Request, name str
 // triggered opens a session, unless it is there, and appends the task, unless the session
 // has it. So a delivery that broke off halfway can be repeated.
 func (s *Server) triggered(ctx context.Context, id, name string, t Trigger, task triggers.Task) error {
-	info, err := s.ownSession(ctx, id)
-	if errors.Is(err, openmanus.ErrNoSession) {
-		if err = s.openNamed(ctx, id, NewSession{Agent: t.Agent, Model: t.Model, Workspace: t.Workspace, Approve: t.Approve}); err == nil {
-			info, err = s.ownSession(ctx, id)
-		}
-	}
+	info, err := s.sessionNamed(ctx, id, NewSession{Agent: t.Agent, Model: t.Model, Workspace: t.Workspace, Approve: t.Approve})
 	if err != nil {
 		return err
 	}

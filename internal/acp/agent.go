@@ -343,9 +343,10 @@ func (a *agent) source(servers []Server) (Source, error) {
 	return src, nil
 }
 
-// enter opens a session for this client. The events until now are sent, or folded only
-// if quiet is set; those up to the frame after are folded only in either case.
-func (a *agent) enter(src Source, id string, after place, quiet bool) (*session, error) {
+// enter opens a session for this client, and returns what the client reads of it. The events
+// until now are sent, or folded only if quiet is set; those up to the frame after are folded
+// only in either case. The commands, and what happens in the session, follow.
+func (a *agent) enter(src Source, id string, after place, quiet, withID bool) (any, error) {
 	if old := a.session(id); old != nil {
 		old.shut()
 	}
@@ -356,26 +357,19 @@ func (a *agent) enter(src Source, id string, after place, quiet bool) (*session,
 		end()
 		return nil, err
 	}
-	if f := s.nodes[id]; f != nil {
-		s.dir = f.Config.Workspace
+	st := s.nodes[id]
+	if st != nil {
+		s.dir = st.Config.Workspace
 	}
 	a.mu.Lock()
 	if a.sessions != nil {
 		a.sessions[id] = s
 	}
 	a.mu.Unlock()
-	return s, nil
-}
-
-// begun returns what the client reads of a session that it has opened. The commands, and
-// what happens in it, follow.
-func (a *agent) begun(s *session, withID bool) (any, error) {
-	s.mu.Lock()
-	st := s.nodes[s.id]
 	if st == nil {
-		s.mu.Unlock()
 		return nil, notFound(s.id)
 	}
+	s.mu.Lock()
 	out := settings{second: a.second, Modes: modesOf(st), ConfigOptions: a.options(s.ctx, s.src, st)}
 	s.mu.Unlock()
 	if withID {

@@ -126,11 +126,7 @@ func (a *agent) newSession(ctx context.Context, p sessionParams) (any, error) {
 	if err != nil {
 		return nil, wrong("cwd", "%v", err)
 	}
-	s, err := a.enter(src, id, place{}, true)
-	if err != nil {
-		return nil, err
-	}
-	return a.begun(s, true)
+	return a.enter(src, id, place{}, true, true)
 }
 
 // notFound is the error of a session that there is not.
@@ -160,11 +156,7 @@ func (a *agent) load(ctx context.Context, p sessionParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.enter(src, p.SessionID, place{}, false)
-	if err != nil {
-		return nil, err
-	}
-	return a.begun(s, false)
+	return a.enter(src, p.SessionID, place{}, false, false)
 }
 
 // resume opens a session that exists without sending what happened in it, or, after a
@@ -181,11 +173,7 @@ func (a *agent) resume(ctx context.Context, p sessionParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.enter(src, p.SessionID, at, quiet)
-	if err != nil {
-		return nil, err
-	}
-	return a.begun(s, false)
+	return a.enter(src, p.SessionID, at, quiet, false)
 }
 
 // fork opens a copy of a session, with its files if the host copies these. The original
@@ -199,11 +187,7 @@ func (a *agent) fork(ctx context.Context, p sessionParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.enter(src, id, place{}, true)
-	if err != nil {
-		return nil, err
-	}
-	return a.begun(s, true)
+	return a.enter(src, id, place{}, true, true)
 }
 
 // listed is how many sessions a page of the list has, and maxListed how many there are.

@@ -206,18 +206,23 @@ func (s *session) follow(id string) {
 
 // followAll follows the session and those of its children that have not ended.
 func (s *session) followAll() {
+	s.follow(s.id)
+	for _, id := range s.below() {
+		s.follow(id)
+	}
+	s.settle()
+}
+
+// below returns the sessions below that are known.
+func (s *session) below() (ids []string) {
 	s.mu.Lock()
-	ids := []string{s.id}
+	defer s.mu.Unlock()
 	for id := range s.nodes {
 		if id != s.id {
 			ids = append(ids, id)
 		}
 	}
-	s.mu.Unlock()
-	for _, id := range ids {
-		s.follow(id)
-	}
-	s.settle()
+	return ids
 }
 
 // finish ends the turn with a result, if there is one. It may be called from any
@@ -294,15 +299,7 @@ func (s *session) idle() bool {
 // close ends a turn after it has sent what child sessions have recorded until then, so
 // that the client sees everything before the end.
 func (s *session) close(t *turn, r result) {
-	s.mu.Lock()
-	var ids []string
-	for id := range s.nodes {
-		if id != s.id {
-			ids = append(ids, id)
-		}
-	}
-	s.mu.Unlock()
-	for _, id := range ids {
+	for _, id := range s.below() {
 		s.catchUp(id)
 	}
 	t.done <- r

@@ -53,7 +53,7 @@ type method struct {
 	verb   string // of HTTP
 	path   string // below the base; {id} stands for a task
 	stream bool
-	do     func(ctx context.Context, s Service, in *call) (any, error)
+	do     handler
 }
 
 // A call is a request in either binding.
@@ -67,31 +67,19 @@ type call struct {
 // methods are all operations there are. Both bindings, and what is advertised, come
 // from here.
 var methods = []method{
-	{"SendMessage", "POST", "/message:send", false, func(ctx context.Context, s Service, in *call) (any, error) {
-		r, err := params[SendRequest](in)
-		if err != nil {
-			return nil, err
-		}
+	{"SendMessage", "POST", "/message:send", false, with(func(ctx context.Context, s Service, _ *call, r *SendRequest) (any, error) {
 		return s.Send(ctx, r)
-	}},
-	{"SendStreamingMessage", "POST", "/message:stream", true, func(ctx context.Context, s Service, in *call) (any, error) {
-		r, err := params[SendRequest](in)
-		if err != nil {
-			return nil, err
-		}
+	})},
+	{"SendStreamingMessage", "POST", "/message:stream", true, with(func(ctx context.Context, s Service, in *call, r *SendRequest) (any, error) {
 		return nil, s.Stream(ctx, r, in.out)
-	}},
+	})},
 	{"GetTask", "GET", "/tasks/{id}", false, task(Service.Get)},
-	{"ListTasks", "GET", "/tasks", false, func(ctx context.Context, s Service, in *call) (any, error) {
-		r, err := params[ListRequest](in)
-		if err != nil {
-			return nil, err
-		}
+	{"ListTasks", "GET", "/tasks", false, with(func(ctx context.Context, s Service, _ *call, r *ListRequest) (any, error) {
 		return s.List(ctx, r)
-	}},
+	})},
 	{"CancelTask", "POST", "/tasks/{id}:cancel", false, task(Service.Cancel)},
-	{"SubscribeToTask", "POST", "/tasks/{id}:subscribe", true, subscribe},
-	{"SubscribeToTask", "GET", "/tasks/{id}:subscribe", true, subscribe},
+	{"SubscribeToTask", "POST", "/tasks/{id}:subscribe", true, with(subscribe)},
+	{"SubscribeToTask", "GET", "/tasks/{id}:subscribe", true, with(subscribe)},
 	{"CreateTaskPushNotificationConfig", "POST", "/tasks/{taskId}/pushNotificationConfigs", false, push(Pusher.AddPush)},
 	{"ListTaskPushNotificationConfigs", "GET", "/tasks/{taskId}/pushNotificationConfigs", false, push(Pusher.Pushes)},
 	{"GetTaskPushNotificationConfig", "GET", "/tasks/{taskId}/pushNotificationConfigs/{id}", false, push(Pusher.Push)},
@@ -101,46 +89,48 @@ var methods = []method{
 	}},
 }
 
-// push returns the handler of an operation on push notifications: it decodes the
-// parameters, and refuses the operation if the service has none.
-func push[In, Out any](do func(Pusher, context.Context, *In) (Out, error)) func(context.Context, Service, *call) (any, error) {
+// A handler does an operation.
+type handler = func(ctx context.Context, s Service, in *call) (any, error)
+
+// with returns the handler of an operation, which decodes its parameters.
+func with[In any](do func(ctx context.Context, s Service, in *call, r *In) (any, error)) handler {
+	return func(ctx context.Context, s Service, in *call) (any, error) {
+		r, err := params[In](in)
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, s, in, r)
+	}
+}
+
+// push returns the handler of an operation on push notifications: it refuses the operation
+// if the service has none.
+func push[In, Out any](do func(Pusher, context.Context, *In) (Out, error)) handler {
 	return func(ctx context.Context, s Service, in *call) (any, error) {
 		p, ok := s.(Pusher)
 		if !ok {
 			return nil, NoPush()
 		}
-		r, err := params[In](in)
-		if err != nil {
-			return nil, err
-		}
-		return do(p, ctx, r)
+		return with(func(ctx context.Context, _ Service, _ *call, r *In) (any, error) { return do(p, ctx, r) })(ctx, s, in)
 	}
 }
 
 // subscribe answers with a stream of a task's events, after the last one that the client
 // has.
-func subscribe(ctx context.Context, s Service, in *call) (any, error) {
-	r, err := params[TaskRequest](in)
-	if err != nil {
-		return nil, err
-	}
+func subscribe(ctx context.Context, s Service, in *call, r *TaskRequest) (any, error) {
 	r.Last = in.last
 	return nil, s.Subscribe(ctx, r, in.out)
 }
 
 // task returns the handler of an operation on one task, which checks the parameters that
 // all of them have.
-func task(do func(Service, context.Context, *TaskRequest) (*Task, error)) func(context.Context, Service, *call) (any, error) {
-	return func(ctx context.Context, s Service, in *call) (any, error) {
-		r, err := params[TaskRequest](in)
-		if err != nil {
-			return nil, err
-		}
+func task(do func(Service, context.Context, *TaskRequest) (*Task, error)) handler {
+	return with(func(ctx context.Context, s Service, _ *call, r *TaskRequest) (any, error) {
 		if r.History != nil && *r.History < 0 {
 			return nil, BadField("historyLength", "it must not be negative")
 		}
 		return do(s, ctx, r)
-	}
+	})
 }
 
 // params decodes the parameters of a call. Names may be in camel case or with underscores,
