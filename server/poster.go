@@ -226,7 +226,9 @@ type parcel struct {
 	what    string // for the log
 	at      string // the position of a receiver that has taken it
 	had     func(at string) bool
-	request func(ctx context.Context) (*http.Request, error)
+	url     string
+	content any // as JSON
+	head    func(h http.Header, body []byte)
 }
 
 // deliver posts a parcel until it is taken. The error is errOver if the receiver is gone, or
@@ -327,30 +329,21 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // and the token that the client chose.
 func taskParcel(to a2a.Push, e a2a.Event) parcel {
 	return parcel{
-		what: to.ID + " of " + to.Task, at: e.ID,
+		what: to.ID + " of " + to.Task, at: e.ID, url: to.URL, content: e,
 		had: func(at string) bool {
 			pos, err := a2a.ParseEventID(at)
 			return err == nil && pos.Has(e)
 		},
-		request: func(ctx context.Context) (*http.Request, error) {
-			body, err := json.Marshal(e)
-			if err != nil {
-				return nil, err
-			}
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
-			if err != nil {
-				return nil, err
-			}
-			req.Header.Set("Content-Type", "application/a2a+json")
-			req.Header.Set("A2A-Version", a2a.Version)
-			req.Header.Set("Idempotency-Key", to.Task+"/"+e.ID)
+		head: func(h http.Header, _ []byte) {
+			h.Set("Content-Type", "application/a2a+json")
+			h.Set("A2A-Version", a2a.Version)
+			h.Set("Idempotency-Key", to.Task+"/"+e.ID)
 			if to.Token != "" {
-				req.Header.Set("X-A2A-Notification-Token", to.Token)
+				h.Set("X-A2A-Notification-Token", to.Token)
 			}
 			if to.Auth != nil {
-				req.Header.Set("Authorization", to.Auth.Scheme+" "+to.Auth.Credentials)
+				h.Set("Authorization", to.Auth.Scheme+" "+to.Auth.Credentials)
 			}
-			return req, nil
 		},
 	}
 }
@@ -360,10 +353,15 @@ func taskParcel(to a2a.Push, e a2a.Event) parcel {
 func post(ctx context.Context, client *http.Client, o parcel) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
-	req, err := o.request(ctx)
+	body, err := json.Marshal(o.content)
 	if err != nil {
 		return false, err
 	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url, bytes.NewReader(body))
+	if err != nil {
+		return false, err
+	}
+	o.head(req.Header, body)
 	resp, err := client.Do(req)
 	if err != nil {
 		return false, err

@@ -1,12 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -188,24 +186,16 @@ func (p *poster) leaveEnded(ctx context.Context, r *journal.Receiver, seq int64)
 func (p *poster) parcel(w Webhook, name string, here place, e hooks.Event) parcel {
 	e.Hook = name
 	return parcel{
-		what: name + " of " + e.Session, at: here.String(),
+		what: name + " of " + e.Session, at: here.String(), url: w.URL,
+		content: struct {
+			Type string      `json:"type"`
+			Time *time.Time  `json:"timestamp"`
+			Data hooks.Event `json:"data"`
+		}{e.Event, e.Time, e},
 		had: func(at string) bool { return parsePlace(at).has(here) },
-		request: func(ctx context.Context) (*http.Request, error) {
-			body, err := json.Marshal(struct {
-				Type string      `json:"type"`
-				Time *time.Time  `json:"timestamp"`
-				Data hooks.Event `json:"data"`
-			}{e.Event, e.Time, e})
-			if err != nil {
-				return nil, err
-			}
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
-			if err != nil {
-				return nil, err
-			}
-			req.Header.Set("Content-Type", "application/json")
-			w.sign(req.Header, e.Session+"."+here.String(), time.Now(), body)
-			return req, nil
+		head: func(h http.Header, body []byte) {
+			h.Set("Content-Type", "application/json")
+			w.sign(h, e.Session+"."+here.String(), time.Now(), body)
 		},
 	}
 }
