@@ -69,21 +69,24 @@ func (t *terminal) openFleet(
 	return a, all, err
 }
 
-// serving returns the options that servers and workers have in common. An error is one of
-// the configuration.
-func (a *app) serving(sh served.Host, log *slog.Logger) (o server.Options, err error) {
+// serving returns the options that servers and workers have in common, and the configuration
+// that they show. end ends the traces. An error is one of the configuration.
+func (a *app) serving(t *terminal, g *globals, flags map[string]string, log *slog.Logger) (o server.Options, sh served.Host, end func(), err error) {
+	if sh, err = a.settingsOf(t, g, flags); err != nil {
+		return o, sh, nil, err
+	}
 	o = server.Options{
 		Store: a.db, Local: a.Local, Host: sh, Version: a.Version,
 		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions, Log: log,
 	}
-	if o.Users, err = sh.Users(); err != nil {
-		return o, usage(err)
+	if o.Users, err = sh.Users(); err == nil {
+		o.Push, err = sh.Push()
 	}
-	if o.Push, err = sh.Push(); err != nil {
-		return o, usage(err)
+	if err == nil {
+		o.Webhooks, err = sh.Webhooks()
 	}
-	if o.Webhooks, err = sh.Webhooks(); err != nil {
-		return o, usage(err)
+	if err == nil {
+		o.Runtime, end, err = a.Traced()
 	}
-	return o, nil
+	return o, sh, end, asUsage(err)
 }

@@ -51,23 +51,15 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 			return err
 		}
 	}
-	sh, err := a.settingsOf(t, g, flags)
+	o, sh, end, err := a.serving(t, g, flags, log)
 	if err != nil {
 		return err
 	}
-	o, err := a.serving(sh, log)
-	if err != nil {
-		return err
-	}
+	defer end()
 	a.AskToInstall = len(o.Users) == 1 // others are not users of this machine
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	runtime, end, err := a.Traced()
-	if err != nil {
-		return usage(err)
-	}
-	defer end()
-	if o.Runtime = runtime; a.Config.Store.URL != "" {
+	if a.Config.Store.URL != "" {
 		o.TakeOver = lookForDead
 	}
 	if all != nil { // workers drive the sessions

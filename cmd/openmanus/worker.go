@@ -43,20 +43,12 @@ func (c *workerCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(errors.New("a worker needs [temporal] address: openmanus worker --temporal HOST:PORT"))
 	}
 	defer all.Close()
-	sh, err := a.settingsOf(t, g, flags)
+	o, _, end, err := a.serving(t, g, flags, log)
 	if err != nil {
 		return err
-	}
-	o, err := a.serving(sh, log)
-	if err != nil {
-		return err
-	}
-	runtime, end, err := a.Traced()
-	if err != nil {
-		return usage(err)
 	}
 	defer end()
-	o.Runtime = entering{a.Host, runtime}
+	o.Runtime = entering{a.Host, o.Runtime}
 	most := a.Config.Worker.Browsers
 	o.Short = func() bool { return most > 0 && a.Browsers() >= most }
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)

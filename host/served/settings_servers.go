@@ -65,6 +65,15 @@ func (h Host) own(s config.MCPServer) error {
 	return err
 }
 
+// ownServer returns the MCP server with the name, if it is in the user's own file.
+func (h Host) ownServer(name string) (config.MCPServer, error) {
+	s, err := h.server(name)
+	if err == nil {
+		err = h.own(s)
+	}
+	return s, err
+}
+
 // AddServer implements [server.ServerKeeper]. It writes the server into the user's own
 // file. Because a person enters it, it needs no further approval.
 func (h Host) AddServer(ctx context.Context, n server.NewServer) error {
@@ -115,10 +124,7 @@ func (h Host) AddServer(ctx context.Context, n server.NewServer) error {
 
 // ChangeServer implements [server.ServerKeeper].
 func (h Host) ChangeServer(ctx context.Context, name string, c server.ServerChange) error {
-	s, err := h.server(name)
-	if err == nil {
-		err = h.own(s)
-	}
+	s, err := h.ownServer(name)
 	if err != nil {
 		return err
 	}
@@ -149,10 +155,7 @@ func (h Host) ChangeServer(ctx context.Context, name string, c server.ServerChan
 // RemoveServer implements [server.ServerKeeper]. The approvals and the sign-in go as well.
 // A server of a workspace's file cannot be removed here.
 func (h Host) RemoveServer(ctx context.Context, name string) error {
-	s, err := h.server(name)
-	if err == nil {
-		err = h.own(s)
-	}
+	s, err := h.ownServer(name)
 	if err != nil {
 		return err
 	}

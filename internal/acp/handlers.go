@@ -334,11 +334,7 @@ func (s *session) tellCommands() {
 // prompt appends a message, and returns a function that waits until the session has
 // answered. A session works on one prompt at a time: a second one is refused.
 func (a *agent) prompt(ctx context.Context, p sessionParams) (func() (any, error), error) {
-	s, err := a.find(p.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	m, err := messageOf(p.Prompt)
+	s, m, err := a.prompted(p)
 	if err != nil {
 		return nil, err
 	}
@@ -363,6 +359,14 @@ func (a *agent) prompt(ctx context.Context, p sessionParams) (func() (any, error
 		}
 		return object{"stopReason": r.stop}, err
 	}, nil
+}
+
+// prompted returns the session that a prompt is for, and the message.
+func (a *agent) prompted(p sessionParams) (s *session, m surface.Message, err error) {
+	if s, err = a.find(p.SessionID); err == nil {
+		m, err = messageOf(p.Prompt)
+	}
+	return s, m, err
 }
 
 // afterPlan lets the plan that a turn ended with be carried out, if the person wants that,

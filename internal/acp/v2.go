@@ -171,11 +171,7 @@ func permission2(session string, call update, options []permissionOption) object
 // prompt2 stores a message, also while the session works: the model hears it at the next
 // step. It answers with the id of the message; updates of the state tell how the work goes on.
 func (a *agent) prompt2(ctx context.Context, p sessionParams) (any, error) {
-	s, err := a.find(p.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	m, err := messageOf(p.Prompt)
+	s, m, err := a.prompted(p)
 	if err != nil {
 		return nil, err
 	}

@@ -115,8 +115,6 @@ func (c *composer) key(p *program, k tea.KeyPressMsg) tea.Cmd {
 	switch name {
 	case "enter":
 		return c.enter(p)
-	case "shift+enter", "alt+enter", "ctrl+j":
-		c.insert("\n")
 	case "ctrl+g":
 		return edit("message-*.md", c.full(), func(_ *program, text string) tea.Cmd {
 			c.reset()
@@ -127,14 +125,6 @@ func (c *composer) key(p *program, k tea.KeyPressMsg) tea.Cmd {
 		return c.search(p)
 	case "ctrl+v":
 		return p.pastePicture(false)
-	case "up", "ctrl+p":
-		if !c.vertical(-1, c.width) {
-			c.recall(-1)
-		}
-	case "down", "ctrl+n":
-		if !c.vertical(1, c.width) {
-			c.recall(1)
-		}
 	case "ctrl+_", "ctrl+-", "ctrl+/":
 		if n := len(c.undone); n > 0 {
 			text := c.undone[n-1]
@@ -143,11 +133,30 @@ func (c *composer) key(p *program, k tea.KeyPressMsg) tea.Cmd {
 			c.offers = offers{}
 		}
 	default:
-		if !c.edit(name) && k.Text != "" {
-			c.insert(k.Text)
-		}
+		c.typed(name, k.Text)
 	}
 	return nil
+}
+
+// typed handles a key of which only the text knows: it moves the caret, through the history
+// too, or changes the text.
+func (c *composer) typed(name, text string) {
+	switch name {
+	case "shift+enter", "alt+enter", "ctrl+j":
+		c.insert("\n")
+	case "up", "ctrl+p":
+		if !c.vertical(-1, c.width) {
+			c.recall(-1)
+		}
+	case "down", "ctrl+n":
+		if !c.vertical(1, c.width) {
+			c.recall(1)
+		}
+	default:
+		if !c.edit(name) && text != "" {
+			c.insert(text)
+		}
+	}
 }
 
 // edit handles a key that moves the caret or changes the text. It returns false for

@@ -288,20 +288,8 @@ func (l *Line) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		c.reset()
 		l.deliver(entered{text: text})
-	case "shift+enter", "alt+enter", "ctrl+j":
-		c.insert("\n")
-	case "up", "ctrl+p":
-		if !c.vertical(-1, c.width) {
-			c.recall(-1)
-		}
-	case "down", "ctrl+n":
-		if !c.vertical(1, c.width) {
-			c.recall(1)
-		}
 	default:
-		if !c.edit(name) && k.Text != "" {
-			c.insert(k.Text)
-		}
+		c.typed(name, k.Text)
 	}
 	return nil
 }

@@ -166,6 +166,15 @@ func (a *API) stored(r *http.Request) (*turn, *responseFormat, error) {
 	return t, &responseFormat{turn: t, background: true}, err
 }
 
+// readStored is stored with what is stored of the turn.
+func (a *API) readStored(r *http.Request) (*turn, *responseFormat, error) {
+	t, f, err := a.stored(r)
+	if err == nil {
+		err = t.read(r.Context(), f)
+	}
+	return t, f, err
+}
+
 // retrieve serves GET /v1/responses/ID, also as a stream from a position on.
 func (a *API) retrieve(w http.ResponseWriter, r *http.Request) error {
 	t, f, err := a.stored(r)
@@ -204,14 +213,10 @@ func (t *turn) read(ctx context.Context, f format) error {
 
 // cancel serves POST /v1/responses/ID/cancel.
 func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
-	t, f, err := a.stored(r)
-	if err == nil {
-		err = t.read(r.Context(), f)
-	}
+	t, f, err := a.readStored(r)
 	if err == nil && !t.over {
 		if err = t.interrupt(r.Context()); err == nil {
-			t, f, _ = a.stored(r) // it was found
-			err = t.read(r.Context(), f)
+			t, f, err = a.readStored(r)
 		}
 	}
 	if err != nil {
@@ -223,10 +228,7 @@ func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
 
 // remove serves DELETE /v1/responses/ID. The session goes with its only response.
 func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
-	t, f, err := a.stored(r)
-	if err == nil {
-		err = t.read(r.Context(), f)
-	}
+	t, _, err := a.readStored(r)
 	if err != nil {
 		return err
 	}
@@ -256,10 +258,7 @@ func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
 
 // inputItems serves GET /v1/responses/ID/input_items.
 func (a *API) inputItems(w http.ResponseWriter, r *http.Request) error {
-	t, f, err := a.stored(r)
-	if err == nil {
-		err = t.read(r.Context(), f)
-	}
+	t, _, err := a.readStored(r)
 	if err != nil {
 		return err
 	}
