@@ -37,7 +37,7 @@ type changeRequest struct {
 
 // change changes the title, the mode or the model of a session, all or nothing. It is
 // possible while the session is driven. A user cannot choose a mode beyond their own.
-func (s *Server) change(ctx context.Context, info journal.SessionInfo, in *changeRequest) (*sessionResponse, error) {
+func (s *Server) change(ctx context.Context, info journal.SessionInfo, in *changeRequest) (*body[Session], error) {
 	b := in.Body
 	if b.Title == "" && b.Approve == "" && b.Model == "" {
 		return nil, &FieldError{"title", errors.New("nothing is to be changed: give a title, approve or model")}

@@ -72,9 +72,9 @@ func (r *statusRecorder) WriteHeader(status int) {
 // Unwrap is for [http.ResponseController].
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// count returns how many sessions an owner has, or all have if owner is "".
-func (s *Server) count(ctx context.Context, owner string) (n int, err error) {
-	for _, err := range s.Store.Sessions(ctx, journal.ListOptions{Owner: owner}) {
+// count returns how many sessions of these there are.
+func (s *Server) count(ctx context.Context, of journal.ListOptions) (n int, err error) {
+	for _, err := range s.Store.Sessions(ctx, of) {
 		if err != nil {
 			return n, err
 		}
@@ -91,7 +91,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 			"(admin = true in [users.NAME])")
 		return
 	}
-	sessions, err := s.count(r.Context(), "")
+	sessions, err := s.count(r.Context(), journal.ListOptions{})
 	var used []journal.Used
 	if err == nil {
 		used, err = s.Store.Used(r.Context(), journal.MeterOptions{})

@@ -139,7 +139,7 @@ func (as *answers) first(a *answer, next http.Handler, w http.ResponseWriter, r 
 	defer as.end(a) // also if the handler panics
 	sum := sha256.New()
 	r.Body = hashed{r.Body, sum}
-	rec := &recording{ResponseWriter: w}
+	rec := &recording{statusRecorder: statusRecorder{w, http.StatusOK}}
 	next.ServeHTTP(rec, r)
 	if rec.status < 200 || rec.status > 299 {
 		return
@@ -187,27 +187,12 @@ func (h hashed) Read(p []byte) (int, error) {
 
 // recording is a response that is kept while it is written.
 type recording struct {
-	http.ResponseWriter
-	status int
-	body   bytes.Buffer
-}
-
-// Unwrap is for [http.ResponseController].
-func (r *recording) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-// WriteHeader implements [http.ResponseWriter].
-func (r *recording) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
+	statusRecorder
+	body bytes.Buffer
 }
 
 // Write implements [http.ResponseWriter].
 func (r *recording) Write(p []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
 	r.body.Write(p)
 	return r.ResponseWriter.Write(p)
 }

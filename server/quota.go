@@ -166,12 +166,9 @@ func (s *Server) countKept(ctx context.Context, u *user, now time.Time) error {
 	if fresh {
 		return nil
 	}
-	n := 0
-	for _, err := range s.Store.Sessions(ctx, journal.ListOptions{Owner: u.Name, Roots: true}) {
-		if err != nil {
-			return err
-		}
-		n++
+	n, err := s.count(ctx, journal.ListOptions{Owner: u.Name, Roots: true})
+	if err != nil {
+		return err
 	}
 	u.used.mu.Lock()
 	defer u.used.mu.Unlock()

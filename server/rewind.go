@@ -73,10 +73,8 @@ type rewindRequest struct {
 	}
 }
 
-type rewindResponse struct{ Body *act.Rewinding }
-
 // rewind takes a session back that is not running.
-func (s *Server) rewind(ctx context.Context, info journal.SessionInfo, in *rewindRequest) (*rewindResponse, error) {
+func (s *Server) rewind(ctx context.Context, info journal.SessionInfo, in *rewindRequest) (*body[*act.Rewinding], error) {
 	b := in.Body
 	if (b.To != 0) == b.Last {
 		return nil, &FieldError{"to", fmt.Errorf("one of to and last says how far")}
@@ -96,13 +94,13 @@ type redoRequest struct {
 }
 
 // redo takes back the last rewind of a session that is not running.
-func (s *Server) redo(ctx context.Context, info journal.SessionInfo, in *redoRequest) (*rewindResponse, error) {
+func (s *Server) redo(ctx context.Context, info journal.SessionInfo, in *redoRequest) (*body[*act.Rewinding], error) {
 	return s.goBack(ctx, info, act.Rewind{Redo: true, By: userOf(ctx).Name, Plan: in.Body.DryRun})
 }
 
 // goBack takes a session back, while the scheduler does nothing else with it. With Plan it
 // only says what it would do, which needs no reservation.
-func (s *Server) goBack(ctx context.Context, info journal.SessionInfo, b act.Rewind) (*rewindResponse, error) {
+func (s *Server) goBack(ctx context.Context, info journal.SessionInfo, b act.Rewind) (*body[*act.Rewinding], error) {
 	r, err := s.rewinder(ctx, info)
 	if err != nil {
 		return nil, err
@@ -115,7 +113,7 @@ func (s *Server) goBack(ctx context.Context, info journal.SessionInfo, b act.Rew
 		defer done()
 	}
 	p, err := r.Rewind(ctx, info.ID, b)
-	return &rewindResponse{p}, err
+	return &body[*act.Rewinding]{p}, err
 }
 
 // endWait is how long the driver of a session may take to give it back when the session

@@ -30,17 +30,14 @@ func (s *Server) ownSession(ctx context.Context, id string) (journal.SessionInfo
 	return info, err
 }
 
-// A sessionResponse shows one session.
-type sessionResponse struct{ Body Session }
-
 // sessionResponse returns the response with the present view of a session.
-func (s *Server) sessionResponse(ctx context.Context, id string) (*sessionResponse, error) {
+func (s *Server) sessionResponse(ctx context.Context, id string) (*body[Session], error) {
 	info, err := s.ownSession(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	v, err := s.view(ctx, info)
-	return &sessionResponse{v}, err
+	return &body[Session]{v}, err
 }
 
 // A createRequest asks for a new session. Empty fields are as configured, except for
@@ -59,7 +56,7 @@ type createRequest struct {
 
 // create opens a session without a message. The host reports a fault of an
 // agent, a model or a flow as a [FieldError].
-func (s *Server) create(ctx context.Context, in *createRequest) (*sessionResponse, error) {
+func (s *Server) create(ctx context.Context, in *createRequest) (*body[Session], error) {
 	b := in.Body
 	if b.Flow != nil && b.Evaluate != nil {
 		err := errors.New("a session either plans or evaluates: leave out flow or evaluate")
@@ -296,7 +293,7 @@ type readRequest struct {
 }
 
 // read returns the view of a session, after waiting for it if asked to.
-func (s *Server) read(ctx context.Context, info journal.SessionInfo, in *readRequest) (*sessionResponse, error) {
+func (s *Server) read(ctx context.Context, info journal.SessionInfo, in *readRequest) (*body[Session], error) {
 	if in.Wait > 0 {
 		if err := s.wait(ctx, info.ID, time.Duration(in.Wait)*time.Second); err != nil {
 			return nil, err
@@ -312,13 +309,10 @@ type planRequest struct {
 	At int64 `query:"at" minimum:"0" doc:"The plan as it was after this event. Default: as it is now."`
 }
 
-// A planResponse is a plan with the progress of its steps.
-type planResponse struct{ Body Plan }
-
 // plan returns a session's plan and its progress after an event. Without a
 // plan, the response has no steps.
-func (s *Server) plan(ctx context.Context, info journal.SessionInfo, in *planRequest) (*planResponse, error) {
-	out := &planResponse{Plan{Steps: []Step{}}}
+func (s *Server) plan(ctx context.Context, info journal.SessionInfo, in *planRequest) (*body[Plan], error) {
+	out := &body[Plan]{Plan{Steps: []Step{}}}
 	p, ok := s.Host.(Planner)
 	if !ok {
 		return out, nil
@@ -398,7 +392,7 @@ type forkRequest struct {
 // fork copies the events of a session, up to one of them, into a new session,
 // which is stopped: a message or retry continues it. The new session gets a copy of
 // the files, if the host can make one, unless the request says otherwise.
-func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkRequest) (*sessionResponse, error) {
+func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkRequest) (*body[Session], error) {
 	if in.Body.At > info.Events {
 		return nil, &FieldError{"at", Absent(fmt.Sprintf("the last event is %d", info.Events))}
 	}
@@ -487,7 +481,7 @@ func (s *Server) usage(ctx context.Context, in *usageRequest) (*usageResponse, e
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := s.count(ctx, opts.Owner)
+	sessions, err := s.count(ctx, journal.ListOptions{Owner: opts.Owner})
 	out := new(usageResponse)
 	out.Body.Usage, out.Body.Sessions, out.Body.By = totalOf(used), sessions, in.By
 	out.Body.Groups = []UsageOfIt{}
