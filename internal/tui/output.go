@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 )
 
@@ -293,25 +294,8 @@ func next(data []byte) int {
 		}
 		return n
 	}
-	switch data[1] {
-	case '[':
-		for i := 2; i < len(data); i++ {
-			if data[i] >= 0x40 && data[i] <= 0x7e {
-				return i + 1
-			}
-		}
-		return len(data)
-	case ']', 'P', 'X', '^', '_':
-		end := len(data)
-		if i := bytes.IndexByte(data, '\a'); i >= 0 {
-			end = i + 1
-		}
-		if i := bytes.Index(data[:end], []byte("\x1b\\")); i >= 0 {
-			end = i + 2
-		}
-		return end
-	}
-	return 2
+	_, _, n, _ := ansi.DecodeSequence(data, ansi.NormalState, nil)
+	return n
 }
 
 // A control is a control sequence; final is 0 for what is none.
