@@ -18,6 +18,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/internal/filelock"
+	"github.com/openmanus-go/openmanus/internal/wholefile"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/provider"
 )
@@ -92,27 +93,7 @@ func (b *endpointBook) change(m config.Model, change func(*page)) error {
 	if pages[bookKey(m)] = p; p.equal(page{}) {
 		delete(pages, bookKey(m))
 	}
-	return b.write(pages)
-}
-
-// write replaces the file.
-func (b *endpointBook) write(pages map[string]page) error {
-	data, err := json.MarshalIndent(pages, "", "  ")
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(b.dir, ".endpoints-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), b.path())
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return wholefile.WriteJSON(b.path(), pages)
 }
 
 // found notes what was found out about a model though its endpoint does not say so. It
