@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,9 +18,11 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/internal/sight"
 	"github.com/openmanus-go/openmanus/internal/wholefile"
 	"github.com/openmanus-go/openmanus/run"
+	"github.com/openmanus-go/openmanus/workspace"
 	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
@@ -189,6 +192,7 @@ func (f *follower) Begin(
 	w.save()
 	if taken.Changed && !c.Snapped {
 		w.end(rc)
+		w.mark(session, "")
 		return changedBetween(openmanus.BeforeCall(c.ID, c.Attempts), "", s.Snapshot.Tree, taken), nil
 	}
 	var names []string
@@ -201,6 +205,7 @@ func (f *follower) Begin(
 	if t, err := snapshot.ParseTree(recorded); taken.Changed && err == nil {
 		before = t
 	}
+	w.mark(session, openmanus.BeforeCall(c.ID, c.Attempts))
 	return nil, func(ctx context.Context) (r run.Followed) {
 		defer w.end(rc)
 		e := openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: recorded}
@@ -272,14 +277,51 @@ func (f *follower) Added(ctx context.Context, session string, s *openmanus.State
 
 // Broken implements [run.Follower]. It compares the workspace with the last recorded
 // snapshot; everything that differs counts as the call's doing, since nothing tells it
-// from changes of others after the process died. It returns nil if nothing changed, or if
-// the workspace was not followed.
+// from changes of others after the process died; but nothing does if the process died
+// before the call began. It returns nil if nothing changed, or if the workspace was not
+// followed.
 func (f *follower) Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) openmanus.Body {
 	e := openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Broken: true}
+	if s.Snapshot.Tree != "" && f.directory(s.Config.Workspace).unbegun(session, openmanus.BeforeCall(c.ID, c.Attempts)) {
+		return f.since(ctx, session, s, openmanus.Snapped{ID: "now/" + ids.New()})
+	}
 	if spec, ok := s.ToolSpec(c.Name); ok && spec.Hints.Edits {
 		e.Names = WrittenPaths(s.Config.Workspace, c.Arguments(), spec.Arguments)
+		e.Names = append(e.Names, otherNames(s.Config.Workspace, e.Names)...)
 	}
 	return f.since(ctx, session, s, e)
+}
+
+// maxLooked is at how many files otherNames looks.
+const maxLooked = 100_000
+
+// otherNames returns the names of files in the workspace beside these: what is written into
+// a file with several names is in each.
+func otherNames(dir string, names []string) (others []string) {
+	var files []fs.FileInfo
+	for _, name := range names {
+		if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+			files = append(files, info)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	looked := 0
+	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if looked++; looked > maxLooked {
+			return fs.SkipAll
+		}
+		if err != nil || !d.Type().IsRegular() || slices.Contains(names, name) {
+			return nil // what cannot be read has none that the call wrote
+		}
+		info, err := d.Info()
+		if err == nil && slices.ContainsFunc(files, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
+			others = append(others, asStored(name))
+		}
+		return nil
+	})
+	return others
 }
 
 // since returns e with what changed since the last recorded snapshot, or nil if nothing did.
@@ -426,6 +468,54 @@ func (w *followed) keeps(ctx context.Context, session string, t snapshot.Tree) b
 	return is || err != nil
 }
 
+// marks returns the file that says which calls of a session have begun in the directory, or
+// "". It is pruned as an index is.
+func (w *followed) marks(session string) string {
+	if w.index == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s.%.16x", w.index, sha256.Sum256([]byte(session)))
+}
+
+// mark notes that a call is about to run: the workspace contains what the session has
+// recorded. If id is "", it notes that calls will be noted. A process that is killed between
+// the event of a call and its beginning leaves no mark, and what differs then is the
+// person's.
+func (w *followed) mark(session, id string) {
+	name, how := w.marks(session), os.O_CREATE|os.O_WRONLY|os.O_APPEND
+	if name == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	calls := 0
+	for c := range w.running {
+		if c.session == session {
+			calls++
+		}
+	}
+	if id != "" && calls == 1 {
+		how |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(name, how, 0o600)
+	if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(filepath.Dir(name), 0o700) == nil {
+		f, err = os.OpenFile(name, how, 0o600)
+	}
+	if err == nil {
+		_, err = f.WriteString(id + "\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		_ = os.Remove(name) // nothing is known then
+	}
+}
+
+// unbegun reports whether it is known that a call of the session has not begun.
+func (w *followed) unbegun(session, id string) bool {
+	data, err := os.ReadFile(w.marks(session))
+	return err == nil && !slices.Contains(strings.Split(string(data), "\n"), id)
+}
+
 // save keeps the index after the first snapshot, so that a process that is killed
 // leaves one.
 func (w *followed) save() {
@@ -542,12 +632,13 @@ func asStored(name string) string {
 }
 
 // Named reports whether the arguments of a call that are names cover a name, as far as an event can have it: it is one
-// of them, below one, a directory that leads to one, or one with an extension that the
-// tool adds.
+// of them, below one, a directory that leads to one, one with an extension that the
+// tool adds, or one that the writer of the workspace left beside one when its process was
+// killed.
 func Named(names []string, name string) bool {
 	name = asStored(name)
 	return slices.ContainsFunc(names, func(n string) bool {
-		return n == name || n == "." || strings.HasPrefix(name, n+"/") || strings.HasPrefix(n, name+"/") ||
+		return n == name || n == "." || path.Dir(n) == path.Dir(name) && workspace.Temporary(path.Base(name)) || strings.HasPrefix(name, n+"/") || strings.HasPrefix(n, name+"/") ||
 			strings.HasPrefix(name, n+".") && !strings.Contains(cmp.Or(name[len(n):], "/"), "/")
 	})
 }

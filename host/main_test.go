@@ -38,8 +38,7 @@ type place struct {
 
 func newPlace(t *testing.T, script string) *place {
 	t.Helper()
-	p := &place{t: t, dir: t.TempDir(), env: make(map[string]string)}
-	p.env["HOME"], p.env["XDG_CONFIG_HOME"] = p.path("home"), p.path("home/config")
+	p := placeAt(t, t.TempDir())
 	for _, dir := range []string{"ws", "home/config/openmanus"} {
 		if err := os.MkdirAll(p.path(dir), 0o755); err != nil {
 			t.Fatal(err)
@@ -47,6 +46,13 @@ func newPlace(t *testing.T, script string) *place {
 	}
 	p.write("s.txt", script)
 	p.write("other.txt", script)
+	return p
+}
+
+// placeAt returns a place that is there.
+func placeAt(t *testing.T, dir string) *place {
+	p := &place{t: t, dir: dir, env: make(map[string]string)}
+	p.env["HOME"], p.env["XDG_CONFIG_HOME"] = p.path("home"), p.path("home/config")
 	return p
 }
 

@@ -71,3 +71,43 @@ func TestRefusalBeforeAQuestion(t *testing.T) {
 		t.Errorf("turn %d, %d questions:\n%s", s.Turn, len(s.Pending()), said)
 	}
 }
+
+// TestEditsOfWhatAPersonChanged: an edit is made in what is there now, where it fits, and
+// the model is told that the file is not as it was seen. Where it does not fit, or names a
+// line, it is refused.
+func TestEditsOfWhatAPersonChanged(t *testing.T) {
+	const view = `@call str_replace_editor {"command":"view","path":"a.txt"}`
+	p := newPlace(t, "")
+	h, db, _ := p.open("sandbox=none")
+	for i, c := range []struct{ what, now, call, want, says string }{
+		{"str_replace", "new\none\ntwo\n", `str_replace_editor {"command":"str_replace","path":"a.txt","old_str":"two","new_str":"2"}`, "new\none\n2\n", "was changed since"},
+		{"several", "new\none\ntwo\n", `str_replace_editor {"command":"str_replace","path":"a.txt","edits":[{"old_str":"one","new_str":"1"},{"old_str":"two","new_str":"2"}]}`, "new\n1\n2\n", "was changed since"},
+		{"str_replace of what is gone", "new\none\n2\n", `str_replace_editor {"command":"str_replace","path":"a.txt","old_str":"two","new_str":"II"}`, "new\none\n2\n", "was changed since"},
+		{"str_replace of what is there twice", "two\none\ntwo\n", `str_replace_editor {"command":"str_replace","path":"a.txt","old_str":"two","new_str":"II"}`, "two\none\ntwo\n", "was changed since"},
+		{"insert", "new\none\ntwo\n", `str_replace_editor {"command":"insert","path":"a.txt","insert_line":1,"new_str":"x"}`, "new\none\ntwo\n", "This is in it now:\nnew\none"},
+		{"insert at the top", "new\none\ntwo\n", `str_replace_editor {"command":"insert","path":"a.txt","insert_line":0,"new_str":"x"}`, "x\nnew\none\ntwo\n", "was changed since"},
+		{"patch", "new\none\ntwo\n", `apply_patch {"input":"*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch"}`, "new\none\n2\n", "was changed since"},
+		{"patch of what is gone", "new\none\n2\n", `apply_patch {"input":"*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+II\n*** End Patch"}`, "new\none\n2\n", "was changed since"},
+		{"append", "new\none\ntwo\n", `file_saver {"file_path":"a.txt","content":"x\n","mode":"a"}`, "new\none\ntwo\nx\n", "was changed since"},
+		{"nothing changed", "one\ntwo\n", `str_replace_editor {"command":"insert","path":"a.txt","insert_line":1,"new_str":"x"}`, "one\nx\ntwo\n", ""},
+	} {
+		id := fmt.Sprint(i)
+		p.write(id+"/ws/a.txt", "one\ntwo\n")
+		spec := p.spec(h, func(s *openmanus.Spec) {
+			s.Workspace, s.Model = p.path(id+"/ws"), p.script(id+"/s.txt", view, "Seen.", "@call "+c.call, "Done.", "@call "+c.call)
+		})
+		p.do(h, db, id, spec)
+		p.write(id+"/ws/a.txt", c.now)
+		before := len(results(t.Context(), db, id))
+		p.goOn(h, db, id, 2)
+		said := results(t.Context(), db, id)[before:]
+		if now := p.read(id + "/ws/a.txt"); now != c.want || !strings.Contains(said, c.says) || (c.says == "") == strings.Contains(said, "was changed since") {
+			t.Errorf("%s: the file has %q\n%s", c.what, now, said)
+		}
+		before += len(said)
+		p.goOn(h, db, id, 3)
+		if said := results(t.Context(), db, id)[before:]; strings.Contains(said, "was changed since") && c.now != c.want {
+			t.Errorf("%s: the session's own edit counts as somebody's:\n%s", c.what, said)
+		}
+	}
+}

@@ -173,6 +173,7 @@ func (e *editor) replace(
 	if err != nil {
 		return none, err
 	}
+	sayStale(ctx, t, before)
 	ed, err := replaceAll(before, edits, t.path)
 	if err != nil {
 		return none, err
@@ -200,6 +201,10 @@ func (e *editor) insert(
 	if err != nil {
 		return none, err
 	}
+	if *in.InsertLine > 0 && sight.Stale(ctx, t.name, before) {
+		return none, refuse("No text was inserted in %s: %v", t.path, sight.Of(ctx).Given(sight.ErrMoved, t.name, before))
+	}
+	sayStale(ctx, t, before)
 	ed, n := insertion(before, *in.InsertLine, *in.NewStr)
 	if ed == nil {
 		return none, refuse("Invalid `insert_line` parameter: %d. It should be within the range of lines "+
@@ -207,6 +212,13 @@ func (e *editor) insert(
 	}
 	return e.commit(ctx, call, t, *ed, "The file "+t.path+" has been edited. "+
 		snippet(*ed, "a snippet of the edited file"))
+}
+
+// sayStale says that a file is not as the model last saw it.
+func sayStale(ctx context.Context, t target, now []byte) {
+	if sight.Stale(ctx, t.name, now) {
+		sight.Say(ctx, fmt.Sprintf("%s was changed since this session last saw it. An edit is made in what is there now, where it fits: view the file to see what else is new.", t.path))
+	}
 }
 
 // commit writes the file that an edit makes, and remembers how to undo the

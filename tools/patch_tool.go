@@ -173,6 +173,9 @@ func (p *patching) update(ctx context.Context, f *patchedFile, op *patchFile) er
 	case isBinary(f.after) && len(op.hunks) > 0:
 		return fmt.Errorf("%s is not a text file; change it with a program", op.path)
 	}
+	if f.before != nil {
+		sayStale(ctx, f.target, f.before)
+	}
 	after, loose, err := newPatchedText(op.path, f.after).apply(op.hunks)
 	if err != nil {
 		return err

@@ -83,6 +83,7 @@ func planSave(ctx context.Context, ws workspace.Workspace, in saverInput) (p pla
 func (p plannedSave) basedOn(ctx context.Context, in saverInput) {
 	if in.Mode == "a" && p.before != nil {
 		sight.Based(ctx, p.before)
+		sayStale(ctx, target{path: in.FilePath, name: p.name}, p.before)
 	}
 }
 

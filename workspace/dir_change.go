@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/internal/sight"
@@ -344,5 +345,15 @@ func (s *staged) close() (err error) {
 	return err
 }
 
-// tempName returns a name for a file that is there for a moment.
-func tempName() string { return ".tmp-" + rand.Text() }
+// tempPrefix is how the names of files begin that are there for a moment.
+const tempPrefix = ".tmp-"
+
+// tempName returns a name for such a file.
+func tempName() string { return tempPrefix + rand.Text() }
+
+// Temporary reports whether a file with this name is one that is there for a moment while
+// files of a [Dir] are changed, beside them, and that stays if the process is killed.
+func Temporary(base string) bool {
+	random, is := strings.CutPrefix(base, tempPrefix)
+	return is && len(random) == 26 && strings.Trim(random, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}

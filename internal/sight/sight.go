@@ -31,6 +31,8 @@ var (
 		"with str_replace_editor or read_document, and then write what is to be in it; or choose another name")
 	ErrPartly = errors.New("this session has seen only a part of what is in it: view the rest first, or change a part, with str_replace, " +
 		"insert or apply_patch; or choose another name")
+	ErrMoved = errors.New("it was changed since this session last saw it, so a line may have another number now: view it first, " +
+		"and then insert; or put the text in with str_replace")
 	ErrRaced = errors.New("it was changed at this very moment by something else, and is as that left it: view it, and write again")
 	ErrLooks = errors.New("this call was to change nothing, so no file is written")
 )
@@ -124,11 +126,11 @@ func (s *Sight) saw(f File) {
 // maxGiven is how many bytes a file may have to come with the refusal to replace it.
 const maxGiven = 8 << 10
 
-// Given returns err, which [Sight.May] returned for a file with this content, with the
+// Given returns err, which [Sight.May] returned for a file with this content, or [ErrMoved], with the
 // content if that is short text: then the session has seen it, and the next call can replace
 // it.
 func (s *Sight) Given(err error, path string, content []byte) error {
-	if !errors.Is(err, ErrUnseen) && !errors.Is(err, ErrChanged) && !errors.Is(err, ErrPartly) ||
+	if !errors.Is(err, ErrUnseen) && !errors.Is(err, ErrChanged) && !errors.Is(err, ErrPartly) && !errors.Is(err, ErrMoved) ||
 		len(content) > maxGiven || !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
 		return err
 	}
@@ -149,6 +151,17 @@ func Based(ctx context.Context, data []byte) {
 		s.bases = make(map[string]bool)
 	}
 	s.bases[Sum(data)] = true
+}
+
+// Stale reports whether something has changed a file since the session last saw what was in
+// it, so that what the call says of it is about another content than this one.
+func Stale(ctx context.Context, path string, data []byte) bool {
+	s := Of(ctx)
+	if s == nil || s.KnownPath == nil || !s.KnownPath(path) {
+		return false
+	}
+	sum := Sum(data)
+	return !s.knows(sum) && (s.Partly == nil || !s.Partly(sum))
 }
 
 // Say notes a sentence for the model about what the call did, such as that a path in it
@@ -214,7 +227,7 @@ func (s *Sight) knows(sum string) bool {
 }
 
 // Wrote notes that a file was written, as for May. The session has seen what a call writes,
-// unless it made it of something that the session has not seen.
+// and only a part of it if the call made it of something that the session has not seen.
 func (s *Sight) Wrote(path, present, next string) {
 	if s == nil {
 		return
@@ -223,8 +236,12 @@ func (s *Sight) Wrote(path, present, next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writes = append(s.writes, Write{path, present == ""})
-	if whole && next != "" {
+	switch {
+	case next == "":
+	case whole:
 		s.seen = append(s.seen, File{Path: path, Sum: next})
+	default:
+		s.seen = append(s.seen, File{Path: path, Sum: next, Lines: "0-0/0"})
 	}
 }
 
