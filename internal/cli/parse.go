@@ -254,8 +254,11 @@ func (v *Value) set(text string) error {
 			return nil
 		}
 		n, err := strconv.ParseInt(text, 10, v.into.Type().Bits())
-		if err != nil {
-			return fmt.Errorf("%q is not a %d-bit integer", text, v.into.Type().Bits())
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return fmt.Errorf("%q is too large", text)
+		case err != nil:
+			return fmt.Errorf("%q is not a whole number", text)
 		}
 		v.into.SetInt(n)
 	}
