@@ -107,16 +107,39 @@ func TestBelowTheLimitOfDepthTheAgentGoesOnByItself(t *testing.T) {
 		}
 		return take{Message: llmtest.Say("done")}
 	}}, give())
-	boss.Limits.Depth = 3
+	boss.Limits.Depth = 4
 	l, j := firm(t, boss)
 	ended(t, wake(t, l), openmanus.Finished, "")
-	bottom := load(t, j, "s.c0-1.c0-1.c0-1")
+	bottom := load(t, j, "s.c0-1.c0-1.c0-1.c0-1")
 	ended(t, bottom, openmanus.Finished, "")
-	if got := dialogue(bottom.Said); !strings.Contains(got, "3 deep); do it yourself") || len(bottom.Children) != 0 {
+	if got := dialogue(bottom.Said); !strings.Contains(got, "4 deep); do it yourself") || len(bottom.Children) != 0 {
 		t.Errorf("the bottom reads %s", got)
 	}
-	if all := openmanus.DefaultLimits().Tokens; bottom.Limits.Tokens < all/10 { // each is alone
+	if all := openmanus.DefaultLimits().Tokens; bottom.Limits.Tokens < all/17 { // each is alone
 		t.Errorf("the bottom has %d of %d tokens", bottom.Limits.Tokens, all)
+	}
+}
+
+// The part of a budget that a sub-agent does not use comes back: the next one has as much.
+func TestWhatASubAgentLeavesComesBack(t *testing.T) {
+	hand := named("hand", lines(llmtest.Say("done")))
+	boss := named("boss", &actor{play: func(_ context.Context, _ int, req *llm.Request) take {
+		if n := llmtest.Spoken(req); n < 4 {
+			return take{Message: giving("hand", strings.Repeat("dig ", n+1))}
+		}
+		return take{Message: llmtest.Say("done")}
+	}}, give())
+	l, _ := firm(t, boss, hand)
+	s := wake(t, l)
+	ended(t, s, openmanus.Finished, "")
+	all := openmanus.DefaultLimits()
+	for i, c := range s.Children {
+		if c.Limits.Tokens < all.Tokens*49/100 || c.Limits.Money < all.Money*49/100 {
+			t.Errorf("the sub-agent %d has %d tokens and %v", i, c.Limits.Tokens, c.Limits.Money)
+		}
+	}
+	if len(s.Children) != 4 {
+		t.Errorf("there are %d", len(s.Children))
 	}
 }
 
