@@ -32,7 +32,7 @@ func (s *State) MakeRoom() (t Task, full bool) {
 		return Task{Do: Elide}, true
 	case cut.Gain > 0:
 		return compact, true
-	case len(s.ElidableCalls()) > 0:
+	case len(s.ElidableCalls()) > 0, s.hasLeast():
 		return Task{Do: Elide}, true
 	}
 	return Task{Do: Stop, Turn: s.Turn, Re: s.Seq, Reason: Reason(llm.Context), Error: s.tooLarge(room)}, true
@@ -103,7 +103,39 @@ func (s *State) Ask(nudge string) Task {
 const (
 	refTokens  = 250           // the most tokens that a reference has
 	largeFloor = 2 * refTokens // the fewest tokens for which a result is worth replacing
+	smallFloor = refTokens + 50
 )
+
+// LeftOut is in each text that an [Elided] puts in the place of another.
+const LeftOut = "left out to make room"
+
+// hasLeast reports whether [State.ElidableLeast] has something.
+func (s *State) hasLeast() bool {
+	results, calls := s.ElidableLeast(s.Size() - s.Window().RequestBudget())
+	return len(results)+len(calls) > 0
+}
+
+// ElidableLeast returns what references replace where nothing large is left to replace, to save
+// so many tokens: smaller results, or else the arguments of calls, or else the pictures that
+// the model was to see now.
+func (s *State) ElidableLeast(want int) (results []llm.Result, calls []llm.Call) {
+	for _, r := range s.resultsFor(want, smallFloor) {
+		results = append(results, r.Result)
+	}
+	if len(results) > 0 {
+		return results, nil
+	}
+	if calls = s.callsFor(want, smallFloor); len(calls) > 0 {
+		return nil, calls
+	}
+	for _, c := range s.Calls {
+		if c.pictures > 0 && want > 0 {
+			results = append(results, llm.Result{ID: c.ID, Parts: c.Done.Parts})
+			want -= s.scaled(c.pictures)
+		}
+	}
+	return results, nil
+}
 
 // A sizedResult is a result and its size in tokens.
 type sizedResult struct {
@@ -129,7 +161,7 @@ func (s *State) Elidable() []llm.Result {
 // many as it takes to halve the request. The model may not have read some of them.
 func (s *State) ElidableNow() []llm.Result {
 	var results []llm.Result
-	for _, w := range s.largeResultsFor(s.Size() / 2) {
+	for _, w := range s.resultsFor(s.Size()/2, largeFloor) {
 		results = append(results, w.Result)
 	}
 	return results
@@ -138,21 +170,22 @@ func (s *State) ElidableNow() []llm.Result {
 // ElidableCalls returns the calls with large arguments that an [Elide] task replaces by
 // references when no result is left to replace: the oldest, as many as it takes to fit.
 // All of them have a result, so that the model needs their arguments no more.
-func (s *State) ElidableCalls() []llm.Call { return s.largeCalls(s.Size() - s.threshold()) }
+func (s *State) ElidableCalls() []llm.Call { return s.callsFor(s.Size()-s.threshold(), largeFloor) }
 
 // ElidableCallsNow is [State.ElidableCalls] when the provider has refused a request as too
 // large, whatever is known of its window.
-func (s *State) ElidableCallsNow() []llm.Call { return s.largeCalls(s.Size() / 2) }
+func (s *State) ElidableCallsNow() []llm.Call { return s.callsFor(s.Size()/2, largeFloor) }
 
-// largeCalls returns the oldest calls with large arguments, as many as it takes to save so
-// many tokens.
-func (s *State) largeCalls(want int) (calls []llm.Call) {
+// callsFor returns the oldest calls whose arguments have floor tokens or more, as many as it
+// takes to save so many tokens.
+func (s *State) callsFor(want, floor int) (calls []llm.Call) {
 	for i, m := range s.Said {
-		if m.Role != llm.Assistant || s.marks[i].tokens < largeFloor || i == len(s.Said)-1 && s.Open() {
+		if m.Role != llm.Assistant || s.marks[i].tokens < floor || i == len(s.Said)-1 && s.Open() {
 			continue
 		}
 		for _, c := range m.Calls() {
-			if n := s.tokensOf(llm.Message{Parts: llm.Parts{c}}); n >= largeFloor && want > 0 {
+			n := s.tokensOf(llm.Message{Parts: llm.Parts{c}})
+			if n >= floor && want > 0 && (floor == largeFloor || !strings.Contains(c.Input, LeftOut)) {
 				calls = append(calls, c)
 				want -= s.scaled(n - refTokens)
 			}
@@ -186,12 +219,12 @@ func (s *State) oldResults(room int) []sizedResult {
 // largeResults returns the large results, the oldest first, that must be replaced
 // because nothing fits otherwise. The model may not have read some of them.
 func (s *State) largeResults() []sizedResult {
-	return s.largeResultsFor(s.Size() - s.threshold())
+	return s.resultsFor(s.Size()-s.threshold(), largeFloor)
 }
 
-// largeResultsFor returns the oldest large results, as many as it takes to save so many
-// tokens.
-func (s *State) largeResultsFor(want int) []sizedResult {
+// resultsFor returns the oldest results of floor tokens or more, as many as it takes to save
+// so many tokens.
+func (s *State) resultsFor(want, floor int) []sizedResult {
 	var all []sizedResult
 	for i := range s.Said {
 		all = append(all, s.resultsIn(i)...)
@@ -204,7 +237,7 @@ func (s *State) largeResultsFor(want int) []sizedResult {
 	var large []sizedResult
 	gain := 0
 	for _, r := range all {
-		if r.tokens >= largeFloor && gain < want {
+		if r.tokens >= floor && gain < want && (floor == largeFloor || !strings.Contains(r.Parts.Text(), LeftOut)) {
 			large = append(large, r)
 			gain += s.scaled(r.tokens - refTokens)
 		}
@@ -216,7 +249,7 @@ func (s *State) largeResultsFor(want int) []sizedResult {
 // of the message's tokens.
 func (s *State) resultsIn(i int) []sizedResult {
 	m := s.Said[i]
-	if m.Role != llm.Tool || s.marks[i].tokens < largeFloor {
+	if m.Role != llm.Tool || s.marks[i].tokens < smallFloor {
 		return nil
 	}
 	var rs []sizedResult
@@ -726,13 +759,13 @@ func (s *State) EstimateUsage() llm.Usage {
 	return llm.Usage{Input: s.Size(), Output: likelyReply}
 }
 
-// Fits reports whether the first n messages of Said fit into a request.
-func (s *State) Fits(n int) bool {
+// Fits reports whether the first n messages of Said fit into a request of room tokens; 0:
+// nobody knows how many fit.
+func (s *State) Fits(n, room int) bool {
 	tokens := s.head + 500
 	for _, m := range s.marks[:n] {
 		tokens += m.tokens
 	}
-	room := s.Window().RequestBudget()
 	return room == 0 || s.scaled(tokens) <= room
 }
 
@@ -748,6 +781,9 @@ func (s *State) Request(t Task) *llm.Request {
 		Attempts: max(0, s.Limits.Attempts)}
 	req.Settings.MaxTokens = s.ReplyLimit(s.Size(), req.Settings.MaxTokens, s.Config.Prices)
 	req.Requests = s.requestsWithin(s.Size(), req.Settings.MaxTokens)
+	if s.counted > 0 {
+		req.Size = s.scaled(s.head + s.total + s.pending) // Size is rather too large
+	}
 	req.Fixed = len(req.Messages)
 	var last llm.Parts
 	if pictures := s.pictures(); len(pictures) > 0 {

@@ -99,10 +99,8 @@ func (k *keeping) inWords(ctx context.Context, req *Request) iter.Seq2[Delta, er
 func (k *keeping) without(req *Request, tools, read int) bool {
 	rest := CountHead(k.counter, req.System, nil)
 	for _, m := range req.Messages {
-		for _, p := range m.Parts {
-			if _, ok := p.(Blob); ok {
-				return false // nobody knows how many tokens a picture has there
-			}
+		if m.HasBlobs() {
+			return false // nobody knows how many tokens a picture has there
 		}
 		rest += Count(k.counter, m)
 	}

@@ -143,6 +143,17 @@ func (m Message) Calls() []Call {
 	return cs
 }
 
+// HasBlobs reports whether m has an image or a file, also in a result of a call.
+func (m Message) HasBlobs() bool { return hasBlobs(m.Parts) }
+
+func hasBlobs(parts Parts) bool {
+	return slices.ContainsFunc(parts, func(p Part) bool {
+		_, is := p.(Blob)
+		r, _ := p.(Result)
+		return is || hasBlobs(r.Parts)
+	})
+}
+
 // CallNames returns the names of the tools that the last reply in messages calls, by
 // the ids of the calls. Adapters need it where a result has to name its tool.
 func CallNames(messages []Message) map[string]string {
@@ -194,6 +205,10 @@ type Request struct {
 	// Requests is how many requests [Sound] makes for a reply, at most, because a budget
 	// has no room for more. 0: its own limits.
 	Requests int
+
+	// Size is about how many tokens the provider counts in the request, going by what it
+	// reported of those before. 0: it reported none.
+	Size int
 }
 
 // A Memo keeps data of adapters between the requests of one conversation. The

@@ -29,8 +29,11 @@ func (w *Worker) elide(ctx context.Context, s *openmanus.State, results []llm.Re
 			return nil, fmt.Errorf("keeping a result of %s: %w", r.ID, err)
 		}
 		call := s.FindCall(r.ID)
-		note := fmt.Sprintf("[the result of %s was left out to make room: %d bytes. read_output {\"ref\":%q} shows it. It begins: %q]",
-			call.Name, len(text), openmanus.ShortRef(s.Refs(), ref), beginning(text, 120))
+		note := fmt.Sprintf("[the result of %s was %s: %d bytes. read_output {\"ref\":%q} shows it. It begins: %q]",
+			call.Name, openmanus.LeftOut, len(text), openmanus.ShortRef(s.Refs(), ref), beginning(text, 120))
+		if slices.ContainsFunc(r.Parts, isPicture) && len(r.Parts.Text()) < len(note) {
+			note = fmt.Sprintf("%s\n[the picture of it was %s: look again, at less at a time]", r.Parts.Text(), openmanus.LeftOut)
+		}
 		e.Calls = append(e.Calls, openmanus.Elision{Call: r.ID, Text: note, Whole: ref})
 	}
 	for _, c := range calls {
@@ -38,7 +41,7 @@ func (w *Worker) elide(ctx context.Context, s *openmanus.State, results []llm.Re
 		if err != nil {
 			return nil, fmt.Errorf("keeping the arguments of %s: %w", c.ID, err)
 		}
-		text := withoutLongTexts(c.Input, fmt.Sprintf("the rest was left out to make room; read_output {\"ref\":%q} shows all arguments", openmanus.ShortRef(s.Refs(), ref)))
+		text := withoutLongTexts(c.Input, fmt.Sprintf("the rest was %s; read_output {\"ref\":%q} shows all arguments", openmanus.LeftOut, openmanus.ShortRef(s.Refs(), ref)))
 		e.Calls = append(e.Calls, openmanus.Elision{Call: c.ID, Text: text, Whole: ref, Input: true})
 	}
 	return e, nil
@@ -156,6 +159,9 @@ func (w *Worker) shrink(ctx context.Context, x *Session, t openmanus.Task, refus
 	if len(results) == 0 {
 		calls = s.ElidableCallsNow()
 	}
+	if len(results)+len(calls) == 0 {
+		results, calls = s.ElidableLeast(s.Size() / 2)
+	}
 	b, err := w.elide(ctx, s, results, calls)
 	if e, ok := b.(openmanus.Elided); ok {
 		e.Refused = refused.Error()
@@ -192,7 +198,11 @@ func summarize(
 		if h.Model == nil {
 			return new(llm.Reply), h, sent, fmt.Errorf("the agent %q has no model", a.Name)
 		}
-		if s.Fits(c.End) {
+		fits := s.Window().RequestBudget()
+		if refused {
+			fits = room
+		}
+		if s.Fits(c.End, fits) {
 			req := summaryRequest(s, c.End, ask)
 			req.Settings.MaxTokens = summaryLimit(s, h, room, s.Size())
 			r, err := llm.Measure(ctx, h.Model, a.Counter, req, nil)
@@ -249,7 +259,7 @@ func summaryLimit(s *openmanus.State, h openmanus.Helper, room, size int) int {
 func summaryRequest(s *openmanus.State, n int, ask string) *llm.Request {
 	req := s.Request(openmanus.Task{})
 	req.Messages = append(slices.Clip(s.Said[:n]), llm.Say(llm.User, ask))
-	req.Fixed = n
+	req.Fixed, req.Size = n, 0
 	req.Settings.Schema, req.Settings.ToolChoice = nil, ""
 	return req
 }

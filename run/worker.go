@@ -211,6 +211,9 @@ func (w *Worker) do(ctx context.Context, x *Session, t openmanus.Task) (openmanu
 		if len(results) == 0 {
 			calls = s.ElidableCalls()
 		}
+		if len(results)+len(calls) == 0 {
+			results, calls = s.ElidableLeast(s.Size() - s.Window().RequestBudget())
+		}
 		return w.elide(context.WithoutCancel(ctx), s, results, calls)
 	}
 	if t.Turn != s.Turn { // all others are outcomes of a turn
