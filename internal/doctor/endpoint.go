@@ -41,11 +41,18 @@ func (e *ElsewhereError) Error() string { return fmt.Sprintf("%v, but %s lists m
 // Unwrap returns the error at the address that was asked.
 func (e *ElsewhereError) Unwrap() error { return e.Err }
 
+// SaysNothing reports whether err is that of an endpoint that answers and has no list of models, as
+// far as is known.
+func SaysNothing(err error) bool {
+	var status StatusError
+	var there *ElsewhereError
+	return errors.As(err, &status) && (status == 404 || status == 405) && !errors.As(err, &there)
+}
+
 // elsewhere returns err, with which an address was asked for its models, or an ElsewhereError if
 // they are where most servers have them.
 func elsewhere(ctx context.Context, u *url.URL, key string, err error) error {
-	var status StatusError
-	if !errors.Is(err, errOtherList) && !(errors.As(err, &status) && (status == 404 || status == 405)) {
+	if !errors.Is(err, errOtherList) && !SaysNothing(err) {
 		return err
 	}
 	top := *u

@@ -23,6 +23,7 @@ type Told struct {
 	Roles  string        // roles that the model's template knows and lacks; "": it does not say
 	Server string        // the program that answers, as its header names it; "": it does not say
 	Wants  string        // the field that the model's template reads reasoning from; "": it does not say
+	Silent string        // why nothing of this is known, for people; "": it says something
 }
 
 // Probe asks an OpenAI-compatible endpoint what it has, and what it says of one of its
@@ -290,8 +291,10 @@ type studioModel struct {
 func (m studioModel) facts() []config.Fact {
 	var f facts
 	f.number("window", m.Loaded) // the longest that it could be loaded with is another number
-	sees := m.Type == "vlm"
-	f.yes("vision", &sees)
+	if m.Type != "" {            // another server's list at the same address has none
+		sees := m.Type == "vlm"
+		f.yes("vision", &sees)
+	}
 	if m.Capabilities != nil {
 		calls := slices.Contains(m.Capabilities, "tool_use")
 		f.yes("tools", &calls)

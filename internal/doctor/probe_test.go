@@ -33,6 +33,16 @@ func TestProbe(t *testing.T) {
 			"/v1/models":     `{"data":[{"id":"gemma","object":"model","owned_by":"organization_owner"},{"id":"other"}]}`,
 			"/api/v0/models": `{"data":[{"id":"gemma","type":"vlm","state":"loaded","max_context_length":131072,"loaded_context_length":4096,"capabilities":["tool_use"]},{"id":"other","type":"llm"}]}`,
 		}, "window 4096 by LM Studio's list, vision true by LM Studio's list, tools true by LM Studio's list; roles ; has gemma,other"},
+		{"one that has its list at LM Studio's address, too", "x", map[string]string{
+			"/v1/models":     `{"data":[{"id":"x"}]}`,
+			"/api/v0/models": `{"data":[{"id":"x"}]}`,
+		}, "; roles ; has x"},
+		{"one that says yes to everything", "x", map[string]string{
+			"/v1/models": `{"data":[{"id":"x"}]}`, "/props": `{}`, "/api/v0/models": `{"error":"unexpected endpoint"}`,
+		}, "; roles ; has x"},
+		{"Ollama, older", "qwen3", map[string]string{
+			"/v1/models": `{"data":[{"id":"qwen3:latest"}]}`, "/api/show": `{"model_info":{"qwen3.context_length":40960}}`, "/api/ps": `{}`,
+		}, "; roles ; has qwen3:latest"},
 		{"OpenRouter", "a/b", map[string]string{
 			"/v1/models": `{"data":[{"id":"a/b","context_length":1000000,"architecture":{"input_modalities":["text"]},"top_provider":{"context_length":200000,"max_completion_tokens":64000},"supported_parameters":["max_tokens","tools"]}]}`,
 		}, "window 200000 by its list of models, output 64000 by its list of models, vision false by its list of models, tools true by its list of models; roles ; has a/b"},
