@@ -1,11 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/doctor"
@@ -155,8 +156,7 @@ func (b *endpointBook) told(m config.Model, facts []config.Fact) error {
 // the facts that are known.
 func (b *endpointBook) notTold(m config.Model, err error) error {
 	return b.change(m, func(p *page) {
-		var status doctor.StatusError
-		if errors.As(err, &status) && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
+		if doctor.SaysNothing(err) {
 			p.Asked, p.Failed = time.Now(), time.Time{}
 		} else {
 			p.Failed = time.Now()
@@ -174,6 +174,39 @@ func (b *endpointBook) learnFrom(m config.Model, err error) {
 	if fit, _ := llm.Overflow(e.Error()); fit > 0 && (m.Info.Window == 0 || fit < m.Info.Window) {
 		b.found(m, config.Fact{Key: "window", Value: strconv.Itoa(fit), From: "a refusal", Refusal: true, Why: e.Error()})
 	}
+}
+
+// leastRefused is the fewest tokens of a request that is taken for too large without a number:
+// no window is smaller.
+const leastRefused = 1024
+
+// sized returns err, and if it refuses req as too large and does not say what fits, with words
+// that do: less than req has, at least by an eighth, and a reply. So the session learns, and so
+// do later ones. w is what was known, and c counts where the provider has reported no count.
+// Nobody knows how many tokens a picture has, so a request with one teaches nothing.
+func sized(req *llm.Request, err error, w openmanus.Window, c llm.Counter) error {
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Kind != llm.Context {
+		return err
+	}
+	fit, had := llm.Overflow(e.Error())
+	if fit > 0 || !llm.TooLong(e.Error()) {
+		return err
+	}
+	if had = cmp.Or(had, req.Size); had == 0 {
+		had = llm.CountHead(c, req.System, req.Tools)
+		for _, m := range req.Messages {
+			had += llm.Count(c, m)
+		}
+	}
+	if had < leastRefused || slices.ContainsFunc(req.Messages, llm.Message.HasBlobs) {
+		return err
+	}
+	room := had - had/8
+	fit = room + min(cmp.Or(w.Reply, had/8), room)
+	told := *e
+	told.Err = fmt.Errorf("%w (later ones have at most %d tokens, with the reply; it has about %d)", e.Err, fit, had)
+	return &told
 }
 
 // freshFor is how long what an endpoint said of itself is believed without asking again,
@@ -217,11 +250,20 @@ func (b *endpointBook) lookAt(ctx context.Context, cfg *config.Config, m config.
 	return b.told(m, t.Facts) == nil, note
 }
 
-// ProbeModel asks the endpoint of the model with the name, or of the default model, what it
-// says of itself, and remembers it. The error names the address and where it was
+// modelNamed returns the model with the name; "" stands for the one that new sessions have.
+func modelNamed(ctx context.Context, cfg *config.Config, name string) (config.Model, error) {
+	if name != "" {
+		return cfg.Model(name)
+	}
+	return cfg.Choose(func(base string, key config.Secret) ([]string, error) { return served(ctx, base, key) })
+}
+
+// ProbeModel asks the endpoint of the model with the name, or of the one that new sessions have,
+// what it says of itself, and remembers it. An endpoint may say nothing and have told something
+// by refusals: then [doctor.Told].Silent says so. The error names the address and where it was
 // configured.
 func ProbeModel(ctx context.Context, cfg *config.Config, name string) (config.Model, doctor.Told, error) {
-	m, err := cfg.Model(name)
+	m, err := modelNamed(ctx, cfg, name)
 	if err != nil {
 		return m, doctor.Told{}, mistake(err)
 	}
@@ -236,19 +278,24 @@ func ProbeModel(ctx context.Context, cfg *config.Config, name string) (config.Mo
 		if m.BaseAt.From == "" {
 			from = "the provider's own"
 		}
-		return m, t, fmt.Errorf("%s does not say what it has: %w (the address is from %s)", m.Address(), err, from)
+		told := fmt.Errorf("%s does not say what it has: %w (the address is from %s)", m.Address(), err, from)
+		if doctor.SaysNothing(err) && len(cfg.Facts(m)) > 0 {
+			t.Silent, told = told.Error(), nil
+		}
+		return m, t, told
 	}
 	b := &endpointBook{dir: cfg.DataDir}
 	if err := b.told(m, t.Facts); err != nil {
 		return m, t, err
 	}
-	m, err = cfg.Model(name)
+	m, err = modelNamed(ctx, cfg, name)
 	return m, t, err
 }
 
-// ForgetModel drops what was learnt of the model with the name, or of the default model.
-func ForgetModel(cfg *config.Config, name string) (config.Model, error) {
-	m, err := cfg.Model(name)
+// ForgetModel drops what was learnt of the model with the name, or of the one that new sessions
+// have.
+func ForgetModel(ctx context.Context, cfg *config.Config, name string) (config.Model, error) {
+	m, err := modelNamed(ctx, cfg, name)
 	if err != nil {
 		return m, mistake(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/providers"
+	"github.com/openmanus-go/openmanus/llm/tokens"
 )
 
 // learnedConfig loads a configuration for a model at base, with what was learnt in dir.
@@ -105,7 +106,7 @@ func TestWhatEndpointsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	is(16384, "endpoint: its list of models, 20", "")
-	if _, err := ForgetModel(cfg, ""); err != nil {
+	if _, err := ForgetModel(t.Context(), cfg, ""); err != nil {
 		t.Fatal(err)
 	}
 	is(0, "default", "")
@@ -184,7 +185,7 @@ func TestEndpointsThatDoNotSay(t *testing.T) {
 			if n != 1 || len(p.Facts) != 1 || time.Since(p.Asked) < time.Hour != c.asked || p.Failed.IsZero() != c.asked {
 				t.Errorf("asked %d times: %+v", n, p)
 			}
-			if _, err := ForgetModel(cfg, ""); err != nil {
+			if _, err := ForgetModel(t.Context(), cfg, ""); err != nil {
 				t.Fatal(err)
 			}
 			cfg, m = learnedConfig(t, dir, s.URL+"/v1", "[models.\"compat/m\"]\nwindow = 9000\n")
@@ -254,7 +255,7 @@ func TestForgettingWhileARunGoesOn(t *testing.T) {
 		t.Errorf("a refusal of tools is not remembered: %+v", m.Info)
 	}
 	for range 2 {
-		if _, err := ForgetModel(cfg, ""); err != nil { // as another process does
+		if _, err := ForgetModel(t.Context(), cfg, ""); err != nil { // as another process does
 			t.Fatal(err)
 		}
 		if choose() {
@@ -358,5 +359,64 @@ func TestToolsInWordsAreSaid(t *testing.T) {
 		if len(said) != want || want > 0 && !strings.Contains(said[0], "compat/m takes no tools (endpoint: its /props") {
 			t.Errorf("%q: it says %q", more, said)
 		}
+	}
+}
+
+// A refusal without a number is one of a request whose size is known: a window that is at most
+// that large is learnt. A refusal that is not about tokens, or may not be, teaches nothing.
+func TestRefusalsWithoutANumber(t *testing.T) {
+	long := strings.Repeat("hello ", 3000)
+	text := func(size int) *llm.Request {
+		return &llm.Request{System: "Be brief.", Messages: []llm.Message{llm.Say(llm.User, long)}, Size: size}
+	}
+	picture := llm.Message{Role: llm.Tool, Parts: llm.Parts{llm.Result{ID: "c1", Parts: llm.Parts{llm.Blob{MIME: "image/png"}}}}}
+	for _, c := range []struct {
+		name, words string
+		req         *llm.Request
+		kind        llm.Kind
+		status      int
+		output, fit int // of a reply, and what is learnt: 0 for nothing
+	}{
+		{"by what the provider reported before", "The prompt is too long.", text(20_000), llm.Context, 400, 0, 20_000},
+		{"by our count", "Please reduce the length of the messages or completion.", text(0), llm.Context, 400, 0, 3012},
+		{"with a long reply", "Input is too long for requested model.", text(20_000), llm.Context, 400, 8000, 25_500},
+		{"with a reply that is as long as the window", "Input is too long for requested model.", text(8000), llm.Context, 400, 100_000, 14_000},
+		{"in words that a number may follow", "Your input exceeds the context window of this model", text(20_000), llm.Context, 400, 8000, 25_500},
+		{"by the provider's count", "Your request has 18000 tokens: that is too long", text(20_000), llm.Context, 400, 0, 18_000},
+		{"with a number", "This model's maximum context length is 8192 tokens.", text(20_000), llm.Context, 400, 0, 8192},
+		{"a gateway's", "Request Entity Too Large", text(20_000), llm.Context, 413, 0, 0},
+		{"in bytes", "The request is too large: at most 4 MB", text(20_000), llm.Context, 400, 0, 0},
+		{"in characters", "the prompt is too long: count its characters", text(20_000), llm.Context, 400, 0, 0},
+		{"a small one", "The prompt is too long.", text(900), llm.Context, 400, 0, 0},
+		{"with a picture", "The prompt is too long.", &llm.Request{Messages: []llm.Message{picture}, Size: 20_000}, llm.Context, 400, 0, 0},
+		{"of something else", "the prompt is odd", text(20_000), llm.Protocol, 400, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, more := t.TempDir(), ""
+			if c.output > 0 {
+				more = fmt.Sprintf("max_tokens = %d\n", c.output)
+			}
+			cfg, m := learnedConfig(t, dir, "http://127.0.0.1:1/v1", more)
+			err := sized(c.req, &llm.Error{Kind: c.kind, Status: c.status, Err: errors.New(c.words)}, cfg.Window(m), tokens.For(true, "m"))
+			book := &endpointBook{dir: dir}
+			book.learnFrom(m, err)
+			_, m = learnedConfig(t, dir, "http://127.0.0.1:1/v1", more)
+			if m.Info.Window < c.fit-5 || m.Info.Window > c.fit+5 {
+				t.Errorf("the window is %d, not %d, after %v", m.Info.Window, c.fit, err)
+			}
+			if room := cfg.Window(m).RequestBudget(); c.fit > 8192 && room > c.req.Size {
+				t.Errorf("a request may have %d tokens", room)
+			}
+			var e *llm.Error
+			if !errors.As(err, &e) || e.Kind != c.kind || e.Status != c.status {
+				t.Errorf("%+v", err)
+			}
+			if c.fit == 0 {
+				return
+			}
+			if why := book.facts(m)[0].Why; !strings.Contains(why, c.words) {
+				t.Errorf("it does not say why: %s", why)
+			}
+		})
 	}
 }

@@ -201,14 +201,18 @@ func (h *Host) eye(m config.Model) (llm.Model, llm.Counter, string) {
 // [Host.WrongEndpoint]: a network error that retrying cannot mend. It remembers what
 // refusals tell of the window of the model, which is configured as m.
 func (h *Host) watched(model llm.Model, m config.Model) llm.Model {
-	return watchedModel{model, &h.wrongEndpoint, func(err error) { h.book.learnFrom(m, err) }}
+	return watchedModel{model, &h.wrongEndpoint, func(req *llm.Request, err error) error {
+		err = sized(req, err, h.Config.Window(m), tokens.For(m.Provider.OwnServer(), m.Name))
+		h.book.learnFrom(m, err)
+		return err
+	}}
 }
 
 // A watchedModel is what watched returns.
 type watchedModel struct {
 	llm.Model
 	wrong *atomic.Bool
-	learn func(error)
+	learn func(*llm.Request, error) error // and says what was learnt
 }
 
 // Stream implements [llm.Model].
@@ -220,7 +224,7 @@ func (w watchedModel) Stream(ctx context.Context, req *llm.Request) iter.Seq2[ll
 				w.wrong.Store(true)
 			}
 			if err != nil {
-				w.learn(err)
+				err = w.learn(req, err)
 			}
 			if !yield(d, err) {
 				return

@@ -42,7 +42,7 @@ func CheckModel(ctx context.Context, cfg *config.Config, name string) ModelCheck
 	if name == "" {
 		r.Name = "default"
 	}
-	m, err := cfg.Model(name)
+	m, err := modelNamed(ctx, cfg, name)
 	if err != nil {
 		r.Error = err.Error()
 		return r

@@ -25,6 +25,14 @@ func Overflow(text string) (fit, had int) {
 	return fit, had
 }
 
+// TooLong reports whether the text of a refusal, without a number, is about how many tokens a
+// request has: it does not speak of characters or bytes, nor is it that of a gateway, which
+// does not know of tokens.
+func TooLong(text string) bool {
+	text = strings.ToLower(text)
+	return !overflowWords().other.MatchString(text) && !strings.HasSuffix(text, "(http 413)")
+}
+
 // leastWindow is the fewest tokens that a window has: a smaller number in a refusal is of
 // something else.
 const leastWindow = 256
@@ -37,7 +45,7 @@ var overflowWords = sync.OnceValue(func() (w struct {
 }) {
 	w.status = regexp.MustCompile(`\bhttp \d{3}\b|\bstatus(?: code)?\W{0,4}\d{3}\b|\bcode\W{0,4}\d{3,5}\b|<\d{3}>`)
 	w.tokens = regexp.MustCompile(`token|context|n_ctx|model_len|range of input length`)
-	w.other = regexp.MustCompile(`\b(strings?|bytes?|body|characters?|chars)\b`)
+	w.other = regexp.MustCompile(`\b(strings?|[kmg]?i?b|(?:mega|kilo)?bytes?|body|characters?|chars)\b`)
 	for _, p := range []string{
 		`n_ctx\W{1,4}(\d+)`,
 		`\[\d+ (\d+)\]`, // DashScope: a range

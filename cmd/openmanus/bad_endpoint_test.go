@@ -92,6 +92,10 @@ func TestBadEndpoints(t *testing.T) {
 		"a model that is not listed": {[]string{key, "OPENAI_BASE_URL=" + two + "/v1"}, run("--model", "compat/third"), 0, "hello\n",
 			[]string{"does not list third; it has first, second"}},
 		"a probe":                   {[]string{key, "OPENAI_BASE_URL=" + two + "/v1"}, []string{"models", "probe", "compat/first"}, 0, "window", nil},
+		"a probe, and no model":     {[]string{key, "OPENAI_BASE_URL=" + one + "/v1"}, []string{"models", "probe"}, 0, "compat/only at ", nil},
+		"a probe of one of two":     {[]string{key, "OPENAI_BASE_URL=" + two + "/v1"}, []string{"models", "probe"}, 2, "", []string{"env OPENAI_BASE_URL: an endpoint is named", "it has first, second"}},
+		"a check, and no model":     {[]string{key, "OPENAI_BASE_URL=" + one + "/v1"}, []string{"models", "check"}, 0, "compat/only", nil},
+		"nothing to probe":          {nil, []string{"models", "probe"}, 2, "", []string{"no model is configured"}},
 		"a probe without an answer": {[]string{key, "OPENAI_BASE_URL=" + gone}, []string{"models", "probe", "compat/first"}, 2, "", []string{"does not say what it has", "refused", "env OPENAI_BASE_URL"}},
 		"a probe of a wrong path":   {[]string{key, "OPENAI_BASE_URL=" + two + "/api"}, []string{"models", "probe", "compat/first"}, 2, "", []string{"404", "env OPENAI_BASE_URL"}},
 	} {

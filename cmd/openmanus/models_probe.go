@@ -15,14 +15,14 @@ import (
 
 // modelsProbeCmd is openmanus models probe.
 type modelsProbeCmd struct {
-	Name   string `arg:"" optional:"" help:"This model; without it the default one." placeholder:"NAME"`
+	Name   string `arg:"" optional:"" help:"This model; without it the one of new sessions." placeholder:"NAME"`
 	Forget bool   `help:"Drop what was learnt of the model."`
 	listing
 }
 
 // Help is shown below the flags.
 func (modelsProbeCmd) Help() string {
-	return "It asks for the list of models, and pages such as llama.cpp's /props, which costs nothing. The smaller window of a refusal of this week and of the configuration counts first, then the rest of the configuration, then what the endpoint says, then the catalogue (openmanus models known). openmanus models check asks the model itself."
+	return "It asks for the list of models, and pages such as llama.cpp's /props, which costs nothing. The smaller window of a refusal of this week and of the configuration counts first, then the rest of the configuration, then what the endpoint says, then the catalogue (openmanus models known). openmanus models check asks the model itself.\n\nAn endpoint that has no list of models may have told something by refusing a request: the command shows that, and says that it knows no more. If it knows nothing, it ends with exit code 2."
 }
 
 // A probed is what the command prints.
@@ -40,12 +40,13 @@ type probed struct {
 	Sources  map[string]string `json:"sources"`
 	Learned  []config.Fact     `json:"learned"`
 	Models   []string          `json:"models"`
+	Silent   string            `json:"silent,omitempty"` // why the endpoint says nothing of itself
 }
 
 // configured implements the command.
 func (c *modelsProbeCmd) configured(ctx context.Context, t *terminal, g *globals, cfg *config.Config) error {
 	if c.Forget {
-		m, err := host.ForgetModel(cfg, c.Name)
+		m, err := host.ForgetModel(ctx, cfg, c.Name)
 		if err == nil {
 			fmt.Fprintf(t.out, "Nothing is remembered of %s at %s any more.\n", clip.Plain(m.String()), clip.Plain(m.Address()))
 		}
@@ -66,7 +67,7 @@ func (c *modelsProbeCmd) configured(ctx context.Context, t *terminal, g *globals
 func newProbed(cfg *config.Config, m config.Model, told doctor.Told) probed {
 	in := newModelInfo(cfg, "", m, nil)
 	p := probed{Model: in.Model, Endpoint: in.Endpoint, Window: in.Window, Output: in.Output, Vision: in.Vision, Tools: in.Tools, Roles: told.Roles,
-		Thoughts: cmp.Or(m.Thoughts, "auto"), Wants: told.Wants, Server: told.Server, Sources: in.Sources, Learned: []config.Fact{}, Models: slices.Concat([]string{}, told.Models)}
+		Thoughts: cmp.Or(m.Thoughts, "auto"), Wants: told.Wants, Server: told.Server, Sources: in.Sources, Learned: []config.Fact{}, Models: slices.Concat([]string{}, told.Models), Silent: told.Silent}
 	if cfg.Learned != nil {
 		p.Learned = append(p.Learned, cfg.Learned(m)...)
 	}
@@ -104,6 +105,9 @@ func (c *modelsProbeCmd) show(t *terminal, g *globals, p probed) error {
 	fmt.Fprintf(t.out, "%s at %s\n", clip.Plain(p.Model), clip.Plain(p.Endpoint))
 	if err := tb.print(t, g); err != nil {
 		return err
+	}
+	if p.Silent != "" {
+		fmt.Fprintf(t.err, "! %s\n", clip.Plain(p.Silent))
 	}
 	for _, f := range p.Learned {
 		if f.Why != "" {

@@ -69,13 +69,14 @@ func TestAKeyIsEnough(t *testing.T) {
 // count, and asks for a command so many times.
 type smallServer struct {
 	window, steps int
+	mute          bool // it says neither what it has nor what fits
 
 	mu                      sync.Mutex
 	asked, refused, offered int // offered is the most tools that a request had
 }
 
 func (s *smallServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/v1/models" {
+	if r.URL.Path == "/v1/models" && !s.mute {
 		fmt.Fprintf(w, `{"data":[{"id":"m","meta":{"n_ctx":%d}}]}`, s.window)
 		return
 	}
@@ -93,6 +94,10 @@ func (s *smallServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if size > s.window {
 		s.refused++
 		w.WriteHeader(http.StatusBadRequest)
+		if s.mute {
+			fmt.Fprint(w, `{"error":{"message":"The prompt is too long."}}`)
+			return
+		}
 		fmt.Fprintf(w, `{"error":{"code":400,"message":"request (%d tokens) exceeds the available context size (%d tokens), try increasing it","type":"exceed_context_size_error"}}`, size, s.window)
 		return
 	}
@@ -133,6 +138,80 @@ func TestTheGeneralAgentInSmallWindows(t *testing.T) {
 	for _, want := range []string{"larger than the model's window", "the instructions and the tools alone have", "an agent with fewer tools", "llama-server -c 8192"} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("it does not say %q: %s", want, errs)
+		}
+	}
+}
+
+// A server that refuses a request as too long, and neither says what fits nor what it has, is
+// refused by no later one: what it refused is remembered, with the day and why, and shown by
+// models probe, which nothing else tells.
+func TestARefusalWithoutANumber(t *testing.T) {
+	testbed.Need(t, "bwrap")
+	s := &smallServer{window: 16_384, mute: true}
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	env := []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + srv.URL + "/v1", "OPENMANUS_DATA_DIR=" + t.TempDir()}
+	probe := func(code int, out string, errs ...string) {
+		t.Helper()
+		o, e, got := openmanusIn(t, env, "models", "probe", "compat/m")
+		if got != code || !strings.Contains(o, out) {
+			t.Errorf("models probe: exit %d, want %d\n%s%s", got, code, o, e)
+		}
+		for _, w := range append(errs, "does not say what it has", "HTTP 404", "env OPENAI_BASE_URL") {
+			if !strings.Contains(e, w) {
+				t.Errorf("models probe does not say %q: %s", w, e)
+			}
+		}
+	}
+	probe(2, "")
+	for _, want := range []int{1, 1} { // in all
+		s.steps += 45
+		out, errs, code := openmanusIn(t, env, "run", "--model", "compat/m", "--approve", "all", "--max-steps", "100", "Count to 500, again and again.")
+		if code != 0 || out != "done\n" || s.refused != want {
+			t.Fatalf("exit %d, %q, %d refusals after %d replies\n%s", code, out, s.refused, s.asked, errs)
+		}
+	}
+	probe(0, "endpoint: a refusal, 20", "window: m at", "The prompt is too long", "it has about 16")
+	if out, errs, code := openmanusIn(t, env, "models", "probe", "compat/m", "--json"); code != 0 || !strings.Contains(out, `"silent": "`) {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if _, errs, code := openmanusIn(t, env, "models", "probe", "--forget", "compat/m"); code != 0 {
+		t.Error(errs)
+	}
+	probe(2, "")
+}
+
+// A server whose template leaves the tools out, without an error, counts only what it read. The
+// tools are then described in words, the task is done, and one line says so; a later run
+// describes them from its first request on.
+func TestToolsThatAServerLeavesOut(t *testing.T) {
+	testbed.Need(t, "bwrap")
+	var withTools, inWords int
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/chat/completions" {
+			http.NotFound(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		var req struct{ Messages, Tools []json.RawMessage }
+		_ = json.Unmarshal(body, &req)
+		read, _ := json.Marshal(req.Messages)
+		said := "I would run it for you."
+		if len(req.Tools) > 0 {
+			withTools++
+		} else if inWords++; inWords%3 != 0 {
+			said = fmt.Sprintf("<tool_call>\n{\"name\":\"bash\",\"arguments\":{\"command\":\"echo %d >> made.txt\"}}\n</tool_call>", inWords)
+		} else {
+			said = "done"
+		}
+		fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":9,\"total_tokens\":%d}}\n\ndata: [DONE]\n\n", said, len(read)/4, len(read)/4+9)
+	}))
+	defer srv.Close()
+	env := []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + srv.URL + "/v1", "OPENMANUS_DATA_DIR=" + t.TempDir()}
+	for _, want := range []string{"leaves the tools out of what the model reads", "takes no tools (endpoint: what it counts, 20"} {
+		out, errs, code := openmanusIn(t, env, "run", "--model", "compat/m", "--approve", "all", "make made.txt")
+		if code != 0 || !strings.HasSuffix(out, "done\n") || strings.Count(errs, want) != 1 || !strings.Contains(errs, "made.txt") || withTools != 2 {
+			t.Errorf("exit %d, %q, %d requests with tools, want one line with %q\n%s", code, out, withTools, want, errs)
 		}
 	}
 }
