@@ -1,6 +1,7 @@
 package openmanus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -128,9 +129,7 @@ func (a *Agent) Configured(n int) Configured {
 		Prices: a.Prices, Window: a.Window, Sandbox: a.Sandbox, FlowEnds: a.FlowEnds,
 		Sources: a.Sources,
 	}
-	if c.Agent == "" {
-		c.Agent = a.Name
-	}
+	c.Agent = cmp.Or(c.Agent, a.Name)
 	c.Limits = a.Limits.Or(c.Limits)
 	for _, t := range a.Tools {
 		spec := t.Spec()

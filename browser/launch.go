@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -44,9 +45,7 @@ func launch(o *Options) (*process, error) {
 		return nil, err
 	}
 	profile := o.Profile
-	if profile == "" {
-		profile = p.dir + "/profile"
-	}
+	profile = cmp.Or(profile, p.dir+"/profile")
 	p.cmd = o.outside().Command(context.Background(), path, append(o.arguments(profile), "about:blank")...)
 	p.cmd.Dir = p.dir // what starts it may be a script, and it looks for files where it starts
 	p.cmd.Stderr = p.stderr

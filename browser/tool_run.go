@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -426,11 +425,7 @@ func targetOf(address string) string {
 	if err != nil {
 		return ""
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+	return strings.ToLower(egress.TargetOf(u))
 }
 
 // listTabs lists the tabs if there are several.

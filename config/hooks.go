@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -159,9 +160,7 @@ func (l *loader) hook(table map[string]any, src Source) {
 
 // wholeHook checks what keys of a hook have to do with each other.
 func (l *loader) wholeHook(h *Hook, wrong func(key, text string)) {
-	if h.Name == "" {
-		h.Name = fmt.Sprintf("%d", len(l.cfg.Hooks)+1)
-	}
+	h.Name = cmp.Or(h.Name, fmt.Sprintf("%d", len(l.cfg.Hooks)+1))
 	switch {
 	case !profileName().MatchString(h.Name):
 		wrong("name", "allowed: letters, digits, _, . and -")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -125,9 +126,7 @@ type loader struct {
 // newLoader returns a loader that has read nothing.
 func newLoader(src Sources) *loader {
 	l := &loader{src: src, goos: src.GOOS, schema: map[string]key{}, settings: map[string]setting{}}
-	if l.goos == "" {
-		l.goos = runtime.GOOS
-	}
+	l.goos = cmp.Or(l.goos, runtime.GOOS)
 	for k := range allKeys() {
 		l.keys = append(l.keys, k)
 		l.schema[k.name] = k

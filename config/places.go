@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -43,9 +44,7 @@ type place struct{ xdg, unix, variable, windows string }
 
 // dir returns the directory on the system goos; "" is this one.
 func (p place) dir(goos string, env Lookup) (string, error) {
-	if goos == "" {
-		goos = runtime.GOOS
-	}
+	goos = cmp.Or(goos, runtime.GOOS)
 	if dir := env.get(p.xdg); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "openmanus"), nil
 	}

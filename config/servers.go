@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -71,12 +72,8 @@ func MCPServers(file, dir string, env Lookup) ([]MCPServer, []Warning, error) {
 	if len(r.errs) > 0 {
 		return nil, r.warnings, r.errs
 	}
-	var servers []MCPServer
-	for _, s := range r.by {
-		servers = append(servers, s)
-	}
-	slices.SortFunc(servers, func(a, b MCPServer) int { return strings.Compare(a.Name, b.Name) })
-	return servers, r.warnings, nil
+	byName := func(a, b MCPServer) int { return strings.Compare(a.Name, b.Name) }
+	return slices.SortedFunc(maps.Values(r.by), byName), r.warnings, nil
 }
 
 // An mcpReader collects the servers of several files.

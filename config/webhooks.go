@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,9 +38,7 @@ func (l *loader) webhook(table map[string]any, src Source) {
 			}
 			return ""
 		}})
-	if w.Name == "" {
-		w.Name = fmt.Sprintf("%d", len(l.cfg.Webhooks)+1)
-	}
+	w.Name = cmp.Or(w.Name, fmt.Sprintf("%d", len(l.cfg.Webhooks)+1))
 	switch {
 	case !profileName().MatchString(w.Name):
 		wrong("name", "allowed: letters, digits, _, . and -")

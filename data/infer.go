@@ -197,10 +197,5 @@ func years(name string, nums []float64) bool {
 			return false
 		}
 	}
-	for _, v := range nums {
-		if !math.IsNaN(v) && (v != math.Trunc(v) || v < 1000 || v > 2300) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(nums, func(v float64) bool { return !math.IsNaN(v) && (v != math.Trunc(v) || v < 1000 || v > 2300) })
 }

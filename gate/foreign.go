@@ -366,12 +366,9 @@ func says(rec records.Record, v string) bool {
 // wroteSome reports whether the user wrote a word of an address: a name in it.
 func (s *said) wroteSome(address string) bool {
 	bare := isAddressWord.ReplaceAllString(s.text, " ")
-	for _, w := range strings.Fields(normal(address)) {
-		if len(w) >= 4 && !slices.Contains([]string{"gmail", "mail", "http", "https"}, w) && strings.Contains(bare, " "+w+" ") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(normal(address)), func(w string) bool {
+		return len(w) >= 4 && !slices.Contains([]string{"gmail", "mail", "http", "https"}, w) && strings.Contains(bare, " "+w+" ")
+	})
 }
 
 var isAddressWord = regexp.MustCompile(`www \S+ \S+`)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -265,10 +266,7 @@ func (h *Host) makeFlow(spec openmanus.Spec) (openmanus.Flow, error) {
 
 // flowNames returns the names of all flows, sorted.
 func (h *Host) flowNames() []string {
-	names := []string{PlanFlow, EvaluateFlow}
-	for name := range h.Flows {
-		names = append(names, name)
-	}
+	names := slices.AppendSeq([]string{PlanFlow, EvaluateFlow}, maps.Keys(h.Flows))
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,9 +146,7 @@ func (h *Host) Diff(ctx context.Context, session string, from, to int64) ([]act.
 	if err != nil {
 		return nil, err
 	}
-	if to == 0 {
-		to = x.s.Seq
-	}
+	to = cmp.Or(to, x.s.Seq)
 	if from > to && to > 0 && from <= x.s.Seq {
 		return nil, mistake(fmt.Errorf("event %d comes after event %d: the first of the two must come before the other", from, to))
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -102,7 +103,7 @@ func resolved(s config.MCPServer) []string {
 		list = append(list, "runs "+path)
 	}
 	words := append([]string{path}, s.Args...)
-	for _, name := range sortedKeys(s.Env) {
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		words = append(words, strings.FieldsFunc(s.Env[name], func(r rune) bool {
 			return r == filepath.ListSeparator || r == ' ' || r == ','
 		})...)
@@ -140,16 +141,6 @@ func resolved(s config.MCPServer) []string {
 		}
 	}
 	return list
-}
-
-// sortedKeys returns the names in a table, in order.
-func sortedKeys(table map[string]string) []string {
-	names := make([]string, 0, len(table))
-	for name := range table {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // digest returns a hash of a file's content, or why there is none.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"regexp"
@@ -66,9 +67,7 @@ func (c *Client) name(tools []*remote) {
 			}
 			c.names[t.origin], c.taken[name] = name, t.origin
 		}
-		if t.spec.Name == "" {
-			t.spec.Name = name
-		}
+		t.spec.Name = cmp.Or(t.spec.Name, name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,9 +214,7 @@ func summarize(
 		}
 	}
 	limit := h.Window.RequestBudget()
-	if limit == 0 {
-		limit = 16 << 10
-	}
+	limit = cmp.Or(limit, 16<<10)
 	if refused && a.Summarizer.Model == nil {
 		limit = min(limit, room)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"net"
 	"os"
@@ -378,11 +379,7 @@ func (b *base) checkMemory() error {
 func (b *base) running() []watched {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var list []watched
-	for p := range b.commands {
-		list = append(list, p)
-	}
-	return list
+	return slices.Collect(maps.Keys(b.commands))
 }
 
 // stopAll stops every command for the same reason.

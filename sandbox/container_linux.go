@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,9 +104,7 @@ func (c *container) checkEngine(ctx context.Context, o Options) error {
 func (c *container) build(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute) // an image may have to be fetched
 	defer cancel()
-	if c.o.Image == "" {
-		c.o.Image = DefaultImage
-	}
+	c.o.Image = cmp.Or(c.o.Image, DefaultImage)
 	if err := c.chooseUser(); err != nil {
 		return err
 	}
@@ -149,9 +148,7 @@ func (c *container) chooseUser() error {
 		return fmt.Errorf("%w: commands in a container must not be root, and the workspace %s belongs to root: "+
 			"run as an ordinary user, or give it to one (chown -R 1000:1000 %s)", ErrNone, v.ws, v.ws)
 	}
-	if v.gid == 0 {
-		v.gid = v.uid
-	}
+	v.gid = cmp.Or(v.gid, v.uid)
 	c.user = fmt.Sprintf("%d:%d", v.uid, v.gid)
 	v.home, v.read, v.links = insideHome, v.asked, nil
 	v.env = slices.DeleteFunc(v.env, func(kv string) bool { // the image has its own

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,9 +37,7 @@ type engine struct {
 // with unix:// before it or without, or "" for engineSocket. An engine on
 // another machine is refused: it could not see the workspace.
 func newEngine(ctx context.Context, address string) (*engine, error) {
-	if address == "" {
-		address = engineSocket
-	}
+	address = cmp.Or(address, engineSocket)
 	socket := strings.TrimPrefix(address, "unix://")
 	if !strings.HasPrefix(socket, "/") {
 		return nil, fmt.Errorf("%w: the container engine at %s is not on a socket of this machine, so it cannot "+

@@ -47,6 +47,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -298,9 +299,7 @@ func (o *Options) complete() error {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	if o.Processes == 0 {
-		o.Processes = 2048
-	}
+	o.Processes = cmp.Or(o.Processes, 2048)
 	if o.FileSize == 0 {
 		o.FileSize = 8 << 30
 	}

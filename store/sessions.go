@@ -62,13 +62,7 @@ func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
 // [openmanus.ErrNoSession].
 func (db *DB) Session(ctx context.Context, id string) (journal.SessionInfo, error) {
 	all, err := db.infos(ctx, "session", id)
-	if err != nil {
-		return journal.SessionInfo{}, err
-	}
-	if len(all) == 0 {
-		return journal.SessionInfo{}, fmt.Errorf("session %s: %w", id, openmanus.ErrNoSession)
-	}
-	return all[0], nil
+	return summary.Only(id, all, err)
 }
 
 // Find returns the id of the session whose id is prefix, or else of the only

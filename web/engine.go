@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/andybalholm/cascadia"
@@ -140,12 +141,7 @@ var errCaptcha = &Limited{Why: "it asks for proof that we are human (a captcha)"
 // containsAny reports whether a page contains one of the marks. Marks are taken
 // from pages that engines have sent; those in testdata/engines show where.
 func containsAny(page []byte, marks ...string) bool {
-	for _, m := range marks {
-		if bytes.Contains(page, []byte(m)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(marks, func(m string) bool { return bytes.Contains(page, []byte(m)) })
 }
 
 // A results finds the results on an engine's page, by CSS selectors: each item

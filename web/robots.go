@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,7 @@ func (r *Reader) allowed(ctx context.Context, u *url.URL) error {
 		r.mu.Unlock()
 	}
 	path := u.EscapedPath()
-	if path == "" {
-		path = "/"
-	}
+	path = cmp.Or(path, "/")
 	if u.RawQuery != "" {
 		path += "?" + u.RawQuery
 	}

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"syscall"
@@ -18,9 +19,7 @@ func signalOf(state *os.ProcessState) (code int, name string) {
 		return 0, ""
 	}
 	name = unix.SignalName(ws.Signal())
-	if name == "" {
-		name = fmt.Sprintf("signal %d", int(ws.Signal()))
-	}
+	name = cmp.Or(name, fmt.Sprintf("signal %d", int(ws.Signal())))
 	return 128 + int(ws.Signal()), name
 }
 

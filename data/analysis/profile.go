@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -112,15 +114,8 @@ func frequent(c *data.Column) string {
 			count[s]++
 		}
 	}
-	values := make([]string, 0, len(count))
-	for s := range count {
-		values = append(values, s)
-	}
-	slices.SortFunc(values, func(a, b string) int {
-		if count[a] != count[b] {
-			return count[b] - count[a]
-		}
-		return strings.Compare(a, b)
+	values := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(count[b]-count[a], strings.Compare(a, b))
 	})
 	var top []string
 	for _, s := range values[:min(len(values), 5)] {

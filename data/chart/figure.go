@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -167,9 +168,7 @@ func (f *Figure) check() error {
 // heat maps make a figure higher, within limits, unless the height is given.
 func (f *Figure) size() (w, h float64) {
 	w, h = f.Width, f.Height
-	if w == 0 {
-		w = 960
-	}
+	w = cmp.Or(w, 960)
 	if h == 0 {
 		h = 540
 		if f.Horizontal {

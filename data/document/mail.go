@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -132,9 +133,7 @@ func (p *mailParts) part(h textproto.MIMEHeader, src io.Reader, deep int) {
 	}
 	disposition, file, _ := mime.ParseMediaType(h.Get("Content-Disposition"))
 	name := file["filename"]
-	if name == "" {
-		name = param["name"]
-	}
+	name = cmp.Or(name, param["name"])
 	if plain, err := words.DecodeHeader(name); err == nil {
 		name = plain
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,14 +113,7 @@ type odfCell struct {
 
 // inside reports whether an element with the local name is open. Namespaces are not compared: no
 // two elements that matter here have the same local name.
-func (o *odf) inside(name string) bool {
-	for _, e := range o.open {
-		if e == name {
-			return true
-		}
-	}
-	return false
-}
+func (o *odf) inside(name string) bool { return slices.Contains(o.open, name) }
 
 // repeated returns a number of repetitions, from 1 up to most.
 func repeated(e xml.StartElement, name string, most int) int {

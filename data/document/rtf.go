@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -163,9 +164,7 @@ func (p *rtf) visible() bool { return !p.group.skip && !p.group.hide && !p.inFon
 func (p *rtf) flush() {
 	if len(p.bytes) > 0 {
 		page := p.group.page
-		if page == 0 {
-			page = p.codes
-		}
+		page = cmp.Or(page, p.codes)
 		p.out = append(p.out, decode(page, p.bytes)...)
 		p.bytes = p.bytes[:0]
 	}

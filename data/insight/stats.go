@@ -3,6 +3,7 @@ package insight
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"math"
 	"slices"
 
@@ -60,17 +61,25 @@ func normalP(z float64) float64 { return math.Erfc(math.Abs(z) / math.Sqrt2) }
 func Ranks(x []float64) []float64 {
 	order := sortedIndices(x)
 	ranks := make([]float64, len(x))
-	for i := 0; i < len(order); {
-		j := i
-		for j < len(order) && x[order[j]] == x[order[i]] {
-			j++
-		}
+	for i, j := range equal(len(order), func(i, j int) bool { return x[order[i]] == x[order[j]] }) {
 		for _, k := range order[i:j] {
 			ranks[k] = float64(i+j+1) / 2
 		}
-		i = j
 	}
 	return ranks
+}
+
+// equal yields the runs i:j of equal neighbours among n values.
+func equal(n int, same func(i, j int) bool) iter.Seq2[int, int] {
+	return func(yield func(i, j int) bool) {
+		for i, j := 0, 0; i < n; i = j {
+			for j = i + 1; j < n && same(i, j); j++ {
+			}
+			if !yield(i, j) {
+				return
+			}
+		}
+	}
 }
 
 // sortedIndices returns the indices of x in the order of its values.
@@ -122,16 +131,11 @@ type ties struct{ pairs, triples, cubic float64 }
 
 // tieSums sums over the runs of equal neighbours among n values.
 func tieSums(n int, same func(i, j int) bool) (t ties) {
-	for i := 0; i < n; {
-		j := i + 1
-		for j < n && same(i, j) {
-			j++
-		}
+	for i, j := range equal(n, same) {
 		k := float64(j - i)
 		t.pairs += k * (k - 1) / 2
 		t.triples += k * (k - 1) * (k - 2)
 		t.cubic += k * (k - 1) * (2*k + 5)
-		i = j
 	}
 	return t
 }
@@ -312,14 +316,9 @@ func KruskalWallis(groups ...[]float64) Test {
 	}
 	slices.Sort(all)
 	tied := 0.0
-	for i := 0; i < len(all); {
-		j := i
-		for j < len(all) && all[j] == all[i] {
-			j++
-		}
+	for i, j := range equal(len(all), func(i, j int) bool { return all[i] == all[j] }) {
 		k := float64(j - i)
 		tied += k*k*k - k
-		i = j
 	}
 	if tied == n*n*n-n {
 		return t // all values are equal

@@ -1,6 +1,7 @@
 package insight
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -23,9 +24,7 @@ func (w words) text(en, zh string, a ...any) string {
 // about begins a text about a series with its name, if it has one.
 func (w words) about(s Series, set Set) string {
 	name := s.Name
-	if name == "" {
-		name = set.YName
-	}
+	name = cmp.Or(name, set.YName)
 	if name == "" {
 		return ""
 	}

@@ -11,6 +11,7 @@
 package scheduled
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,7 @@ func PlanOf(cfg *config.Config, c config.Schedule) (schedule.Plan, error) {
 		Same: c.SameSession, Task: c.Task, Agent: c.Agent, Model: c.Model, Dir: c.Workspace, Approve: c.Approve, Result: c.Result, Mail: c.Mail, Owner: c.User,
 		Limits: openmanus.Limits{Steps: c.MaxSteps, Tokens: c.Tokens, Money: c.MaxCost, Time: c.Timeout},
 	}
-	if p.Owner == "" {
-		p.Owner = "local" // the user of a server that has no others
-	}
+	p.Owner = cmp.Or(p.Owner, "local") // the user of a server that has no others
 	if p.Dir == "" {
 		p.Dir = cfg.Run.Workspace
 	}

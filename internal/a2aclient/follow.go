@@ -3,6 +3,7 @@ package a2aclient
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,9 +98,7 @@ func (a *Agent) subscribe(ctx context.Context, id string, last *string, seen fun
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	quiet := a.o.quiet
-	if quiet == 0 {
-		quiet = 2 * time.Minute
-	}
+	quiet = cmp.Or(quiet, 2*time.Minute)
 	alarm := time.AfterFunc(quiet, func() { cancel(errSilent) })
 	defer alarm.Stop()
 	p := "/tasks/" + url.PathEscape(id) + ":subscribe"

@@ -1,6 +1,7 @@
 package a2aclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -256,9 +257,7 @@ func (t tools) follow(ctx context.Context, call openmanus.Call, _ struct{}) (ope
 		return openmanus.Result{}, err
 	}
 	limit := t.c.o.Timeout
-	if limit == 0 {
-		limit = DefaultTimeout
-	}
+	limit = cmp.Or(limit, DefaultTimeout)
 	late := fmt.Errorf("the task took longer than %s, and was cancelled", limit)
 	within, done := context.WithTimeoutCause(ctx, limit, late)
 	defer done()

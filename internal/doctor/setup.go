@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,11 +66,7 @@ func (c *checker) keys(context.Context) []Finding {
 	if c.Config == nil {
 		return nil
 	}
-	var names []string
-	for name := range c.Config.Secrets() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(c.Config.Secrets()))
 	if len(names) == 0 {
 		names = []string{"none is set"}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -52,12 +53,7 @@ func ParseClaude(name string, data []byte) (list []Hook, remarks []string, err e
 		return nil, nil, nil
 	}
 	remark := func(format string, a ...any) { remarks = append(remarks, name+": "+fmt.Sprintf(format, a...)) }
-	var events []string
-	for event := range file.Hooks {
-		events = append(events, event)
-	}
-	slices.Sort(events)
-	for _, event := range events {
+	for _, event := range slices.Sorted(maps.Keys(file.Hooks)) {
 		on := claudeEvents[event]
 		if on == "" {
 			remark("the hooks on %s are not used: %s", clip.Plain(event), cmp.Or(claudeWhy[event], "the event is not known here"))

@@ -1,6 +1,7 @@
 package ooxml
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -337,9 +338,7 @@ func columnIndex(ref string, next int) (int, error) {
 			return 0, fmt.Errorf("there is no cell %.10s", ref)
 		}
 	}
-	if n == 0 {
-		n = next + 1
-	}
+	n = cmp.Or(n, next+1)
 	if n > maxColumns {
 		return 0, errors.New("a row has too many cells")
 	}

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"embed"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,12 +117,7 @@ func standardFont(base string) map[string]float64 {
 	}
 	lower := strings.ToLower(base)
 	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(lower, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(lower, p) })
 	}
 	bold, italic := has("bold", "black", "heavy"), has("italic", "oblique")
 	switch all := standardWidths(); {

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"regexp"
 	"strconv"
@@ -83,12 +84,7 @@ func (f *font) each(s str, show func(glyph)) {
 // meaning reports whether a text that a font gives for a code says something: some
 // fonts map codes to 0, to the replacement character or to private use.
 func meaning(text string) bool {
-	for _, r := range text {
-		if r != 0 && r != 0xfffd && (r < 0xe000 || r > 0xf8ff) && r < 0xf0000 {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(text, func(r rune) bool { return r != 0 && r != 0xfffd && (r < 0xe000 || r > 0xf8ff) && r < 0xf0000 })
 }
 
 // font returns the font of an object, which is read once if it is given by a reference, as
@@ -220,9 +216,7 @@ func (f *File) readSimple(ft *font, d dict) {
 		ft.width = 0.6
 		return
 	}
-	if ft.width == 0 {
-		ft.width = 0.5
-	}
+	ft.width = cmp.Or(ft.width, 0.5)
 	for code, glyph := range ft.glyphs {
 		if w, ok := standard[glyph]; ok {
 			ft.widths[code] = w / 1000

@@ -3,6 +3,7 @@ package pdf
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -78,11 +79,7 @@ func layout(ctx context.Context, letters []letter, turned float64) string {
 		}
 		groups[angle] = append(groups[angle], l)
 	}
-	angles := make([]int, 0, len(groups))
-	for a := range groups {
-		angles = append(angles, a)
-	}
-	slices.SortFunc(angles, func(a, b int) int {
+	angles := slices.SortedFunc(maps.Keys(groups), func(a, b int) int {
 		return cmp.Or(cmp.Compare(len(groups[b]), len(groups[a])), cmp.Compare(a, b))
 	})
 	var b strings.Builder

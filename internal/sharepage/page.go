@@ -15,6 +15,7 @@ package sharepage
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed" // the style
@@ -112,9 +113,7 @@ func (p *page) head(w io.Writer, s *openmanus.State) {
 			title = clip.Text(clip.OneLine(clip.Visible(it.Text)), 100)
 		}
 	}
-	if title == "" {
-		title = p.s.ID
-	}
+	title = cmp.Or(title, p.s.ID)
 	policy := "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha256-" + hash(style) + "'"
 	u := s.Usage
 	about := []string{"OpenManus", clip.Visible(s.Config.Model)}

@@ -218,12 +218,7 @@ func (s *Sight) knows(sum string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range s.seen {
-		if f.Sum == sum && f.Lines == "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.seen, func(f File) bool { return f.Sum == sum && f.Lines == "" })
 }
 
 // Wrote notes that a file was written, as for May. The session has seen what a call writes,

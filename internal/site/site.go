@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -316,10 +317,5 @@ func (r blocks) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 // Names returns the names of a site's pages in order.
 func (s *Site) Names() ([]string, error) {
 	pages, _, err := s.read()
-	var names []string
-	for name := range pages {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, err
+	return slices.Sorted(maps.Keys(pages)), err
 }

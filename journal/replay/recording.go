@@ -3,6 +3,7 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,9 +118,7 @@ func Read(ctx context.Context, from io.Reader) (*Recording, error) {
 		if err != nil {
 			return nil, fmt.Errorf("recording: %w", err)
 		}
-		if first == "" {
-			first = id
-		}
+		first = cmp.Or(first, id)
 	}
 	return Load(ctx, all, all, first)
 }

@@ -19,6 +19,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -89,9 +90,7 @@ type sender struct {
 // New returns the model that opts describe. It connects to nothing; wrong
 // options are reported by the first request.
 func New(opts Options) *Model {
-	if opts.BaseURL == "" {
-		opts.BaseURL = "https://bedrock-runtime." + opts.Region + ".amazonaws.com"
-	}
+	opts.BaseURL = cmp.Or(opts.BaseURL, "https://bedrock-runtime."+opts.Region+".amazonaws.com")
 	if !strings.Contains(opts.BaseURL, "://") {
 		opts.BaseURL = "https://" + opts.BaseURL
 	}

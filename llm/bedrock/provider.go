@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -75,9 +76,7 @@ func ambientRegion(q provider.Query) provider.Setting {
 		return provider.Setting{} // the error about the missing region names this file
 	}
 	profile := q.Env("AWS_PROFILE").Text
-	if profile == "" {
-		profile = "default"
-	}
+	profile = cmp.Or(profile, "default")
 	region, line := regionOf(string(text), profile)
 	return provider.Setting{Text: region, At: provider.Source{From: provider.File, Name: path, Line: line}}
 }

@@ -17,6 +17,7 @@
 package google
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -86,9 +87,7 @@ func New(opts Options) *Model {
 // base completes a base URL. That of Google's OpenAI-compatible interface becomes
 // that of the Gemini API.
 func base(s string) string {
-	if s == "" {
-		s = DefaultURL
-	}
+	s = cmp.Or(s, DefaultURL)
 	s = strings.TrimSuffix(strings.TrimRight(s, "/"), "/openai")
 	if u, err := url.Parse(s); err == nil && !regexp.MustCompile(`/v\d`).MatchString(u.Path) {
 		s += "/v1beta"

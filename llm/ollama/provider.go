@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -67,9 +68,7 @@ func address(q provider.Query) (provider.Address, error) {
 // :PORT or a URL.
 func baseURL(ollamaHost string) (string, error) {
 	s := strings.TrimRight(strings.TrimSpace(ollamaHost), "/")
-	if s == "" {
-		s = DefaultURL
-	}
+	s = cmp.Or(s, DefaultURL)
 	bare := !strings.Contains(s, "://")
 	if bare {
 		s = "http://" + s

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -82,9 +83,7 @@ func (p *parser) fail(sec *section, rest string) {
 	}
 	var message string
 	f.times, message = p.options(rest, &f.err.RetryAfter)
-	if message == "" {
-		message = "the script says that this fails"
-	}
+	message = cmp.Or(message, "the script says that this fails")
 	f.err.Err = errors.New(message)
 	sec.steps = append(sec.steps, f)
 }

@@ -3,6 +3,7 @@
 package vertex
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -39,9 +40,7 @@ func serves(model string) error {
 	if isClaude(model) || strings.HasPrefix(model, "gemini") {
 		return nil
 	}
-	if model == "" {
-		model = "NAME"
-	}
+	model = cmp.Or(model, "NAME")
 	return fmt.Errorf("on Vertex, Claude and Gemini are served; for another model set [llm] base_url to the project's "+
 		"…/endpoints/openapi and call the model compat/%s", model)
 }
@@ -74,9 +73,7 @@ func address(q provider.Query) (provider.Address, error) {
 			"and [llm] region or GOOGLE_CLOUD_LOCATION unless it is global", q.Model)
 	}
 	place := location.Text
-	if place == "" {
-		place = "global"
-	}
+	place = cmp.Or(place, "global")
 	if base.Text == "" {
 		base = provider.Setting{Text: "https://" + place + "-aiplatform.googleapis.com", At: location.At}
 		if place == "global" {

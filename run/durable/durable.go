@@ -15,6 +15,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -60,9 +61,7 @@ func Dial(ctx context.Context, o Options, route func(ctx context.Context, sessio
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Queue == "" {
-		o.Queue = "openmanus"
-	}
+	o.Queue = cmp.Or(o.Queue, "openmanus")
 	opts := client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log)}
 	if o.TLS {
 		opts.ConnectionOptions.TLS = new(tls.Config)

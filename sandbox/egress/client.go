@@ -71,7 +71,7 @@ type checked struct {
 // before a name is resolved. An allowance for a local server holds for the host that the
 // caller named, and not for one that it redirects to.
 func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
-	if from := req.Response; from != nil && from.Request != nil && targetOf(from.Request.URL) != targetOf(req.URL) {
+	if from := req.Response; from != nil && from.Request != nil && TargetOf(from.Request.URL) != TargetOf(req.URL) {
 		req = withoutLocal(req) // it is a redirect of another server
 	}
 	if err := c.d.CheckURL(req.Context(), req.URL); err != nil {

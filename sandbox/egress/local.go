@@ -33,7 +33,7 @@ func (d *Dialer) Local(ctx context.Context, address string) (Local, bool) {
 	if err != nil {
 		return Local{}, false
 	}
-	h, port, err := readTarget(targetOf(u))
+	h, port, err := readTarget(TargetOf(u))
 	if err != nil || d.rules.host(h, port) != nil {
 		return Local{}, false
 	}
@@ -57,8 +57,8 @@ func (d *Dialer) Local(ctx context.Context, address string) (Local, bool) {
 	return found, found.Target != ""
 }
 
-// targetOf returns where a request to u goes, as HOST:PORT.
-func targetOf(u *url.URL) string {
+// TargetOf returns where a request to u goes, as HOST:PORT.
+func TargetOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
 		port = "443"
@@ -107,7 +107,7 @@ func (d *Dialer) addressFor(ctx context.Context, h host, a netip.Addr, port uint
 // ownConnection returns the transport for a request: shared, or for a local server one
 // whose connection no other request uses, since that may not be allowed there.
 func (d *Dialer) ownConnection(req *http.Request, shared http.RoundTripper) http.RoundTripper {
-	if !localAllowed(req.Context(), targetOf(req.URL)) {
+	if !localAllowed(req.Context(), TargetOf(req.URL)) {
 		return shared
 	}
 	own := d.Transport()

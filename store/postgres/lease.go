@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,13 +34,10 @@ func (ls *leases) token(session string) int64 {
 }
 
 // all returns the leases that are held.
-func (ls *leases) all() (all []*lease) {
+func (ls *leases) all() []*lease {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	for _, l := range ls.held {
-		all = append(all, l)
-	}
-	return all
+	return slices.Collect(maps.Values(ls.held))
 }
 
 // A lease is a row that expires, and a token that grows.

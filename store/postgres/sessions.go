@@ -53,13 +53,7 @@ func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[
 // [openmanus.ErrNoSession].
 func (db *DB) Session(ctx context.Context, id string) (journal.SessionInfo, error) {
 	all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE name = $1", text(id))
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("session %s: %w", id, openmanus.ErrNoSession)
-	}
-	if err != nil {
-		return journal.SessionInfo{}, err
-	}
-	return all[0], nil
+	return summary.Only(id, all, err)
 }
 
 // Find returns the id of the session whose id is prefix, or else of the only one whose id

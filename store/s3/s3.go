@@ -9,6 +9,7 @@ package s3
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -117,16 +118,12 @@ func parse(address string) (*Bucket, error) {
 	for name := range q {
 		return nil, fmt.Errorf("it has the parameter %q, and there are endpoint and region", name)
 	}
-	if endpoint == "" {
-		endpoint = "https://s3.amazonaws.com"
-	}
+	endpoint = cmp.Or(endpoint, "https://s3.amazonaws.com")
 	e, err := url.Parse(endpoint)
 	if err != nil || e.Host == "" || e.Scheme != "http" && e.Scheme != "https" || strings.Trim(e.Path, "/") != "" {
 		return nil, fmt.Errorf("the endpoint %q has to be like https://objects.example.org", endpoint)
 	}
-	if region == "" {
-		region = "us-east-1"
-	}
+	region = cmp.Or(region, "us-east-1")
 	keys := credentials.NewChainCredentials([]credentials.Provider{
 		new(credentials.EnvAWS), new(credentials.FileAWSCredentials), new(credentials.IAM),
 	})

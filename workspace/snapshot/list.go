@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -300,9 +301,7 @@ func decodeList(data []byte, self openmanus.Ref) (entries []*Entry, pages []*Obj
 	r := listReader{rest: string(data[1:])}
 	for range r.count(1) {
 		ref := openmanus.Ref(r.text())
-		if ref == "" {
-			ref = self
-		}
+		ref = cmp.Or(ref, self)
 		r.packs = append(r.packs, ref)
 	}
 	var some []Entry // room for the next, many of which are allocated at once

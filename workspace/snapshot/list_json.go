@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -63,9 +64,7 @@ func decodeJSONList(data []byte, self openmanus.Ref) (entries []*Entry, pages []
 				return nil, errList
 			}
 			ref := l.Packs[p[0]]
-			if ref == "" {
-				ref = self
-			}
+			ref = cmp.Or(ref, self)
 			o.Parts = append(o.Parts, Part{ref, p[1], p[2], p[3]})
 			size += int64(p[3])
 		}

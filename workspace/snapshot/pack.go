@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -195,9 +196,7 @@ func (p *packer) complete(ctx context.Context) error {
 	}(p.storing)
 	for _, o := range p.pending {
 		for i := range o.Parts {
-			if o.Parts[i].Pack == "" {
-				o.Parts[i].Pack = ref
-			}
+			o.Parts[i].Pack = cmp.Or(o.Parts[i].Pack, ref)
 		}
 	}
 	p.refs = append(p.refs, ref)

@@ -10,6 +10,7 @@
 package messages
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -132,9 +133,7 @@ type output struct {
 func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	set := req.Settings
 	s := settings{MaxTokens: set.MaxTokens, Temperature: set.Temperature, Stream: m.Host != Bedrock}
-	if s.MaxTokens == 0 {
-		s.MaxTokens = m.Output
-	}
+	s.MaxTokens = cmp.Or(s.MaxTokens, m.Output)
 	mode, name, err := wire.ToolChoice(req)
 	if err != nil {
 		return nil, err

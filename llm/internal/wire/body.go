@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -277,9 +278,7 @@ func Strict(schema json.RawMessage) bool {
 		}
 		inner = append(inner, p)
 	}
-	for _, d := range s.Defs {
-		inner = append(inner, d)
-	}
+	inner = slices.AppendSeq(inner, maps.Values(s.Defs))
 	if s.Items != nil {
 		inner = append(inner, s.Items)
 	}

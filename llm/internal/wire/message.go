@@ -84,9 +84,7 @@ func Misplaced(whose string, p llm.Part) error {
 // That of a failure begins with "Error".
 func ResultText(texts []string, failed bool) string {
 	s := strings.Join(texts, "\n\n")
-	if s == "" {
-		s = "(no output)"
-	}
+	s = cmp.Or(s, "(no output)")
 	if failed && !strings.HasPrefix(s, "Error") {
 		s = "Error: " + s
 	}

@@ -49,12 +49,7 @@ func (s said) delay() time.Duration {
 func (s said) refine(e *llm.Error) {
 	text := strings.ToLower(s.text)
 	has := func(codes ...string) bool {
-		for _, c := range codes {
-			if strings.Contains(s.codes, c) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(codes, func(c string) bool { return strings.Contains(s.codes, c) })
 	}
 	switch {
 	case has("context_length_exceeded", "exceed_context_size", "string_above_max_length") || tooLong().MatchString(text):

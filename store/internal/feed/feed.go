@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -101,11 +102,7 @@ func (fs *Feeds) Any() bool {
 func (fs *Feeds) Names() []string {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	names := make([]string, 0, len(fs.bySession))
-	for name := range fs.bySession {
-		names = append(names, name)
-	}
-	return names
+	return slices.Collect(maps.Keys(fs.bySession))
 }
 
 // since returns the events after a sequence number, if the feed knows all of

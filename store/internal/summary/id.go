@@ -24,6 +24,18 @@ func CheckID(session string) error {
 	return nil
 }
 
+// Only returns the session of the list all, in which one with the id was looked for. If it has
+// none, the error is [openmanus.ErrNoSession].
+func Only(id string, all []journal.SessionInfo, err error) (journal.SessionInfo, error) {
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("session %s: %w", id, openmanus.ErrNoSession)
+	}
+	if err != nil {
+		return journal.SessionInfo{}, err
+	}
+	return all[0], nil
+}
+
 // MaxCandidates is how many sessions an error of [Named] lists.
 const MaxCandidates = 8
 

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -263,9 +264,7 @@ func (r *reply) finish(res response, status string) error {
 		r.why = status
 	case "incomplete":
 		r.why = res.Why.Reason
-		if r.why == "" {
-			r.why = status
-		}
+		r.why = cmp.Or(r.why, status)
 	case "failed", "cancelled":
 		if err := wire.InBand(append(append([]byte(`{"type":"error","error":`), orNull(res.Error)...), '}')); err != nil {
 			return err
