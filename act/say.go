@@ -83,7 +83,8 @@ func (x Sessions) Prepare(ctx context.Context, id string, m *openmanus.UserSaid)
 }
 
 // Text returns data as a text in UTF-8 without a byte order mark. A text in UTF-16 begins
-// with such a mark. Text returns any other data as it is.
+// with such a mark; half a character at its end, where it was cut, becomes a replacement
+// character. Text returns any other data as it is.
 func Text(data []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {
@@ -98,7 +99,11 @@ func Text(data []byte) []byte {
 	for i := range units {
 		units[i] = order.Uint16(data[2*i+2:])
 	}
-	return []byte(string(utf16.Decode(units)))
+	text := []byte(string(utf16.Decode(units)))
+	if len(data)%2 == 1 {
+		text = utf8.AppendRune(text, utf8.RuneError)
+	}
+	return text
 }
 
 // TextOf returns a text that comes with a message, as the model reads it.

@@ -57,20 +57,13 @@ words:
 			continue
 		}
 		for _, n := range []string{name, strings.TrimRight(name, ".,;:!?)\"'")} {
-			full := n
-			if !filepath.IsAbs(n) {
-				full = filepath.Join(dir, n)
-			}
-			if info, err := os.Stat(full); n != "" && err == nil && info.Mode().IsRegular() {
+			if info, err := os.Stat(from(dir, n)); n != "" && err == nil && info.Mode().IsRegular() {
 				names = append(names, n)
 				continue words
 			}
 		}
 		name = strings.TrimRight(name, ".,;:!?)\"'")
-		full := name
-		if !filepath.IsAbs(name) {
-			full = filepath.Join(dir, name)
-		}
+		full := from(dir, name)
 		above, err := os.Stat(filepath.Dir(full))
 		if info, at := os.Stat(full); at == nil && info.IsDir() {
 			continue // a directory is named, not attached
@@ -80,6 +73,14 @@ words:
 		}
 	}
 	return names, missing
+}
+
+// from returns a path from dir on, unless it is absolute.
+func from(dir, p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(dir, p)
 }
 
 // fileEnd is how a word ends that names a file.

@@ -21,13 +21,16 @@ func TestMessageAttachesWhatIsThere(t *testing.T) {
 	for _, u := range utf16.Encode([]rune("Grüße 😀\n")) {
 		utf16be += string([]byte{byte(u >> 8), byte(u)})
 	}
-	for name, text := range map[string]string{"a.txt": "Grüße 😀\n", "bom.txt": "\xef\xbb\xbfGrüße 😀\n", "le.txt": utf16le, "be.txt": utf16be, "docs/b.md": "Grüße 😀\n"} {
+	for name, text := range map[string]string{"a.txt": "Grüße 😀\n", "bom.txt": "\xef\xbb\xbfGrüße 😀\n", "le.txt": utf16le, "be.txt": utf16be, "cut.txt": utf16le + "x", "docs/b.md": "Grüße 😀\n"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if m, err := host.Message(dir, "read @cut.txt", nil); err != nil || !strings.Contains(m.Message.Text(), ">\nGrüße 😀\n\uFFFD\n<") {
+		t.Errorf("of half a character the model reads %q, %v", m.Message.Text(), err)
 	}
 	for prompt, missing := range map[string]string{
 		"read @a.txt": "", "read @bom.txt, please": "", "read @le.txt.": "", "@be.txt)": "", "see @docs/b.md!": "",
