@@ -292,7 +292,23 @@ func (b *bubblewrap) makeRoot(root string, list []mount) error {
 			return err
 		}
 	}
-	return errors.Join(os.Mkdir(filepath.Join(root, "run"), 0o755), b.mkMountPoints(root, list))
+	return errors.Join(os.Mkdir(filepath.Join(root, "run"), 0o755), b.mkMountPoints(root, list), b.linkAlso(root))
+}
+
+// linkAlso makes the other path of the workspace a link to it, unless something is there.
+func (b *bubblewrap) linkAlso(root string) error {
+	also := b.o.also
+	if also == "" || within(b.view.ws, also) || within(also, b.view.ws) || b.view.covers(also) {
+		return nil
+	}
+	at := b.private.locate(b.view, also)
+	if at == "" {
+		at = filepath.Join(root, also)
+	}
+	if _, err := os.Lstat(at); err == nil {
+		return nil
+	}
+	return errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink(b.view.ws, at))
 }
 
 // Start implements [workspace.Cage]. If bwrap fails where it once worked, the

@@ -53,6 +53,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"path/filepath"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/hostexec"
@@ -166,6 +167,7 @@ type Options struct {
 	Warn func(string)
 
 	root    fs.FileInfo // of the workspace: what commands must find there
+	also    string      // another path of the workspace, by which it was asked for; "": none
 	because string      // why Auto did not choose Bubblewrap; "" if it did
 }
 
@@ -208,6 +210,9 @@ func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 			ws.Cage = noCommands{}
 		}
 		return ws, nil
+	}
+	if given, err := filepath.Abs(o.Dir); err == nil && given != ws.Dir() {
+		o.also = given
 	}
 	o.Dir, o.root = ws.Dir(), ws.Identity()
 	if err = o.complete(); err == nil {
