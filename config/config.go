@@ -1,11 +1,15 @@
 package config
 
 import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm/provider"
-	"sync/atomic"
 )
 
 // A Config is the configuration of a program, from all its sources. It does not
@@ -176,7 +180,28 @@ type Mail struct {
 
 // Store is [store]: where sessions are kept.
 type Store struct {
-	URL string // of a PostgreSQL; "": they are in DataDir
+	URL string // of a PostgreSQL, or sqlite:///DIR; "": they are in DataDir
+}
+
+const sqlite = "sqlite:"
+
+// Shared reports whether other machines use the store as well.
+func (s Store) Shared() bool { return s.URL != "" && !strings.HasPrefix(s.URL, sqlite) }
+
+// Dir returns the directory of a store that is not shared. data is the data directory.
+func (s Store) Dir(data string) (string, error) {
+	at, ok := strings.CutPrefix(s.URL, sqlite)
+	if !ok {
+		return data, nil
+	}
+	dir := strings.TrimSuffix(strings.TrimPrefix(at, "//"), "/journal.db")
+	if runtime.GOOS == "windows" {
+		dir = strings.TrimPrefix(dir, "/") // of /C:/DIR
+	}
+	if dir = filepath.FromSlash(dir); !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("the URL of the store is %q: give a whole path, as sqlite:///DIR", s.URL)
+	}
+	return dir, nil
 }
 
 // Blobs is [blobs]: where large values are kept.

@@ -9,9 +9,9 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 )
 
-// An agent can put a link where a person's file was. What the person names below the
-// directory attaches nothing from elsewhere, by whichever link; what they name elsewhere,
-// and links that stay inside, are read.
+// An agent can put a link where a person's file was. A name below the directory attaches
+// nothing from elsewhere, by whichever link. Files that the person names elsewhere, and
+// links that stay inside, are read.
 func TestMessageAttachesNothingFromElsewhere(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "project")

@@ -22,6 +22,9 @@ import (
 // writes them, whatever its workspace is.
 func (e Env) ownDirs(cfg *config.Config) []string {
 	dirs := []string{cfg.DataDir}
+	if at, err := cfg.Store.Dir(cfg.DataDir); err == nil && at != cfg.DataDir {
+		dirs = append(dirs, at)
+	}
 	if dir, err := config.UserDir("", e.lookup); err == nil {
 		dirs = append(dirs, dir)
 	}

@@ -12,10 +12,15 @@ import (
 	"github.com/openmanus-go/openmanus/server"
 )
 
+// storeFlags are the flags of commands that begin sessions: where these are kept.
+type storeFlags struct {
+	Store string `help:"What has the sessions, a PostgreSQL or sqlite:///DIR: [store] url." placeholder:"URL"`
+	Blobs string `help:"The bucket that has large values and files: [blobs] url." placeholder:"URL"`
+}
+
 // clusterFlags are the flags of commands that work with other machines.
 type clusterFlags struct {
-	Store    string `help:"The PostgreSQL that has the sessions: [store] url." placeholder:"URL"`
-	Blobs    string `help:"The bucket that has large values and files: [blobs] url." placeholder:"URL"`
+	storeFlags
 	Temporal string `help:"The Temporal that spreads sessions over workers: [temporal] address." placeholder:"HOST:PORT"`
 }
 

@@ -52,7 +52,7 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error
 	}
 	setup := doctor.Setup{Dir: t.dir}
 	setup.Config, setup.Warnings, setup.Err = config.Load(t.sources(g, flags))
-	if setup.Err == nil && setup.Config.Store.URL != "" {
+	if setup.Err == nil && setup.Config.Store.Shared() {
 		m.Uses = func(context.Context, string) string { return "sessions are in PostgreSQL: [store] url" }
 		m.Store = func(string) error {
 			db, err := openSessions(setup.Config, nil, "")

@@ -24,7 +24,7 @@ func (c *doctorCmd) checkCluster(ctx context.Context, t *terminal, g *globals, f
 	if err != nil {
 		return err
 	}
-	if cfg.Store.URL == "" {
+	if !cfg.Store.Shared() {
 		return usage(errors.New("there is no cluster: set [store] url to a PostgreSQL that machines share"))
 	}
 	db, err := openSessions(cfg, t.host().Secrets(cfg, nil), "")

@@ -27,6 +27,7 @@ type runFlags struct {
 	MCPConfig    string   `name:"mcp-config" help:"Read MCP servers from this file as well, before the others." placeholder:"FILE"`
 	Attach       []string `help:"Give the agent a file or an image with the request; @path in the prompt does the same." placeholder:"FILE" sep:"none"`
 	limitFlags
+	storeFlags
 	Sandbox  string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	Delegate []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
 	Copies   bool     `help:"Agents that work at once get copies of the workspace, which are merged when they are done."`

@@ -59,7 +59,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	a.AskToInstall = len(o.Users) == 1 // others are not users of this machine
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if a.Config.Store.URL != "" {
+	if a.Config.Store.Shared() {
 		o.TakeOver = lookForDead
 	}
 	if all != nil { // workers drive the sessions

@@ -16,8 +16,8 @@ import (
 // sessionsCopyCmd is openmanus sessions copy.
 type sessionsCopyCmd struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"The sessions: their ids, the beginnings of them, or last for the newest."`
-	All bool     `help:"All sessions."`
-	To  string   `required:"" help:"The other store: the URL of a PostgreSQL, or a data directory." placeholder:"URL|DIR"`
+	All bool     `help:"All sessions, as without an id."`
+	To  string   `required:"" help:"The other store: the URL of a PostgreSQL, sqlite:///DIR, or a data directory." placeholder:"URL|DIR"`
 }
 
 // Help is more of the command.
@@ -29,8 +29,8 @@ The other way: openmanus --data-dir DIR sessions copy …, or set [store] url to
 
 // Run implements the command.
 func (c *sessionsCopyCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) {
-	if c.All == (len(c.IDs) > 0) {
-		return usage(errors.New("name the sessions to copy, or say --all"))
+	if c.All && len(c.IDs) > 0 {
+		return usage(errors.New("name the sessions to copy, or say --all, and not both"))
 	}
 	a, err := t.open(g, map[string]string{})
 	if err != nil {
@@ -50,9 +50,12 @@ func (c *sessionsCopyCmd) Run(ctx context.Context, t *terminal, g *globals) (err
 		return usage(err)
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
+	if len(ids) == 0 {
+		fmt.Fprintln(t.err, "· there are no sessions, so nothing is copied")
+	}
 	for _, id := range ids {
 		switch err := a.copySession(ctx, to, id); {
-		case c.All && errors.Is(err, openmanus.ErrNoSession):
+		case len(c.IDs) == 0 && errors.Is(err, openmanus.ErrNoSession):
 			fmt.Fprintf(t.out, "%s was deleted meanwhile\n", clip.Plain(id))
 		case err != nil:
 			return err
@@ -63,7 +66,7 @@ func (c *sessionsCopyCmd) Run(ctx context.Context, t *terminal, g *globals) (err
 
 // chosen returns the ids of the sessions to copy, with their children.
 func (c *sessionsCopyCmd) chosen(ctx context.Context, a *app) (ids []string, err error) {
-	if c.All {
+	if len(c.IDs) == 0 {
 		for _, opts := range []journal.ListOptions{{}, {Schedules: true}} {
 			for info, err := range a.db.Sessions(ctx, opts) {
 				if err != nil {

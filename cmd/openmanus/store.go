@@ -28,11 +28,15 @@ const connecting = 20 * time.Second
 // openSessions opens the store that is configured. name is what others call this process; ""
 // is for one that others need not name.
 func openSessions(cfg *config.Config, secrets *journal.Secrets, name string) (sessionStore, error) {
-	if cfg.Store.URL == "" {
+	if !cfg.Store.Shared() {
 		if cfg.Blobs.URL != "" {
 			return nil, errors.New("[blobs] url is for sessions that machines share: set [store] url to a PostgreSQL too")
 		}
-		return store.Open(cfg.DataDir, &store.Options{Secrets: secrets})
+		dir, err := cfg.Store.Dir(cfg.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		return store.Open(dir, &store.Options{Secrets: secrets})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), connecting)
 	defer cancel()

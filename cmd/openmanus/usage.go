@@ -15,6 +15,7 @@ type usageCmd struct {
 	By     string `help:"What to add up by: model, agent, day (UTC) or session." enum:"model,agent,day,session" default:"model"`
 	Since  string `help:"From this day on (2006-01-02, UTC), or since so long ago, such as 7d or 36h." placeholder:"DAY"`
 	Output output `help:"text (a table) or json." enum:"text,json" default:"text"`
+	listing
 }
 
 // Help is more of the command.
@@ -75,7 +76,7 @@ func (c *usageCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 			Unpriced: sum.Unpriced + u.Unpriced}
 	}
 	out.Total = groupOf(sum)
-	if c.Output == outJSON {
+	if c.JSON || c.Output == outJSON {
 		return t.encoder().Encode(out)
 	}
 	if len(used) == 0 {

@@ -82,8 +82,8 @@ func TestSecretsAreFoundInManyForms(t *testing.T) {
 	}
 }
 
-// A key that two results have in parts is in neither. What a key has in common with
-// others, and with addresses and words, is no part of it.
+// A key that two results have in parts is in neither. The beginnings that keys of a kind
+// share, and parts of addresses and words, count as no part of it.
 func TestPartsOfSecrets(t *testing.T) {
 	secrets := map[string]string{
 		"MIXED": "sk-ant-api03-q7Zt2LmX9vB4nK8wR1cY6uJ3", "HEX": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "AWS": "wJalrXUtnFEMI/K7MDENG9bPxRfiCY2EXAMPLEKEY",
