@@ -52,10 +52,26 @@ func settle(t *testing.T, p *program, cmd tea.Cmd) (left []<-chan tea.Msg) {
 	return left
 }
 
+// press presses a key, and waits for a page that is read because of it, however long that
+// takes.
 func press(t *testing.T, p *program, k tea.KeyPressMsg) {
 	t.Helper()
 	_, cmd := p.Update(k)
-	settle(t, p, cmd)
+	late := make(chan tea.Msg)
+	wait := func(left []<-chan tea.Msg) {
+		for _, done := range left {
+			go func() {
+				select {
+				case late <- <-done:
+				case <-t.Context().Done():
+				}
+			}()
+		}
+	}
+	for wait(settle(t, p, cmd)); p.window.reading; {
+		_, next := p.Update(<-late)
+		wait(settle(t, p, next))
+	}
 }
 
 // TestLongSession goes through a session of 20,000 events: only what is near the screen
