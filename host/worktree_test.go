@@ -45,17 +45,16 @@ func TestWorktreeFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.write("home/bin/git", fmt.Sprintf("#!/bin/sh\nn=$(cat $COUNT); echo $((n+1)) > $COUNT\n"+
-		"[ $n = $FAIL ] && exit 9\nexec %s \"$@\"\n", real))
+	p.write("home/bin/git", fmt.Sprintf("#!/bin/sh\nn=$(cat %[1]s/count); echo $((n+1)) > %[1]s/count\n"+
+		"[ $n = $(cat %[1]s/fail) ] && exit 9\nexec %[2]s \"$@\"\n", p.path("home"), real))
 	if err := os.Chmod(p.path("home/bin/git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("COUNT", p.path("home/count"))
 	path := os.Getenv("PATH")
 	spec := openmanus.Spec{Workspace: p.path("ws")}
 	for n := 1; ; n++ {
 		p.write("home/count", "1")
-		t.Setenv("FAIL", fmt.Sprint(n))
+		p.write("home/fail", fmt.Sprint(n))
 		t.Setenv("PATH", p.path("home/bin")+":"+path)
 		w, err := h.Worktree(t.Context(), "s", spec, "")
 		count, rerr := os.ReadFile(p.path("home/count"))

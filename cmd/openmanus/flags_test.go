@@ -26,7 +26,7 @@ var flagValues = map[string]string{
 	"sandbox": "auto", "delegate": "swe", "copies": "", "approve": "edits", "any-workspace": "", "worktree": "", "file": "DIR/table.csv",
 	"session": "ID", "plan": "", "schema": "DIR/form.json", "output": "json", "quiet": "", "plain": "",
 	"agents": "swe", "max-parallel": "7", "replans": "7", "plan-only": "", "attempts": "1", "models": "scripted:DIR/other", "hint": "Be brief.", "max-copy": "7", "time": "7m",
-	"accept": "", "edit": "", "from": "DIR/table.csv", "store": "sqlite://DIR/kept", "blobs": "s3://bucket",
+	"accept": "", "edit": "", "from": "DIR/table.csv", "store": "sqlite:kept", "blobs": "s3://bucket",
 }
 
 // TestEachFlagCounts gives each flag of the commands that do tasks, in a new session and in one that is there. With
