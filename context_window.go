@@ -759,8 +759,8 @@ func (s *State) EstimateUsage() llm.Usage {
 	return llm.Usage{Input: s.Size(), Output: likelyReply}
 }
 
-// Fits reports whether the first n messages of Said fit into a request of room tokens; 0:
-// nobody knows how many fit.
+// Fits reports whether the first n messages of Said fit into a request of room tokens. They
+// do if room is 0: then the window is not known.
 func (s *State) Fits(n, room int) bool {
 	tokens := s.head + 500
 	for _, m := range s.marks[:n] {

@@ -140,10 +140,7 @@ func bare(err error) error {
 // attachment reads a file for the model: text as text, an image as an image.
 // For any other file it says where it is.
 func attachment(dir, name string) (llm.Part, error) {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
+	path := from(dir, name)
 	f, info, err := openNamed(dir, path)
 	if err != nil {
 		return nil, err

@@ -170,8 +170,8 @@ func (f Finder) leads(value string) bool {
 // Environ returns the environment without what leads a program to code in a directory
 // that others can write: entries of PATH and of the paths of libraries, and options that
 // name a file in a workspace or one where a program starts; without functions of a
-// shell; and without a directory for temporary files in a workspace. A
-// Python does not load modules from the directory that it starts in.
+// shell; and without a directory for temporary files in a workspace. A Python does not
+// load modules from the directory that it starts in.
 func (f Finder) Environ(env []string) []string {
 	off := f.places()
 	var out []string

@@ -278,8 +278,8 @@ func lastOfAssistant(list []item) (after int) {
 	return after
 }
 
-// fromTheBeginning is what a new session is told of a conversation: what the user says at
-// its end, after a transcript of the rest.
+// fromTheBeginning returns the message that begins a new session with a conversation: the
+// user's last messages, after a transcript of those before.
 func fromTheBeginning(list []item) llm.Parts {
 	n := len(list)
 	for n > 0 && list[n-1].role == "user" {
