@@ -1,7 +1,7 @@
 package config
 
 import (
-	"fmt"
+	"errors"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -199,7 +199,7 @@ func (s Store) Dir(data string) (string, error) {
 		dir = strings.TrimPrefix(dir, "/") // of /C:/DIR
 	}
 	if dir = filepath.FromSlash(dir); !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("the URL of the store is %q: give a whole path, as sqlite:///DIR", s.URL)
+		return "", errors.New("the URL of the store names no directory by its whole path: give a whole path, as sqlite:///DIR")
 	}
 	return dir, nil
 }
