@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"regexp"
@@ -67,7 +66,9 @@ func (c *Client) name(tools []*remote) {
 			}
 			c.names[t.origin], c.taken[name] = name, t.origin
 		}
-		t.spec.Name = cmp.Or(t.spec.Name, name)
+		if t.spec.Name == "" { // what has its name is read by others meanwhile
+			t.spec.Name = name
+		}
 	}
 }
 
