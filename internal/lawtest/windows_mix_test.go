@@ -3,6 +3,7 @@ package lawtest_test
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -27,9 +28,9 @@ type mix struct {
 	plan              string
 }
 
-// text returns words, digits or signs of so many bytes.
-func (m *mix) text(n int) string {
-	of := []string{"the quick brown fox ", "0123456789 ", "\U0001f9ff\u0ca0\u2603", "{\"a\":[1,2]} "}[m.IntN(4)]
+// drawn returns words, digits or signs of so many bytes.
+func drawn(r *rand.Rand, n int) string {
+	of := []string{"the quick brown fox ", "0123456789 ", "\U0001f9ff\u0ca0\u2603", "{\"a\":[1,2]} "}[r.IntN(4)]
 	return strings.ToValidUTF8(strings.Repeat(of, n/len(of)+1)[:n], "")
 }
 
@@ -49,7 +50,7 @@ func (m *mix) play(_ context.Context, _ int, req *llm.Request) take {
 		usage = llm.Usage{Output: 1}
 	}
 	if asksForSummary(req) || len(req.Tools) == 0 {
-		return take{Message: llmtest.Say(m.text(1 + m.IntN(6000))), usage: usage}
+		return take{Message: llmtest.Say(drawn(m.Rand, 1+m.IntN(6000))), usage: usage}
 	}
 	if m.n++; m.n > m.steps {
 		return take{Message: llmtest.Say("done"), usage: usage}
@@ -63,10 +64,10 @@ func (m *mix) play(_ context.Context, _ int, req *llm.Request) take {
 		arg := fmt.Sprintf("%s-%d-%d ", name, m.n, i)
 		switch {
 		case name == "planning":
-			arg += m.text(m.IntN(1 + min(1500, most/2)))
+			arg += drawn(m.Rand, m.IntN(1+min(1500, most/2)))
 			m.plan = fmt.Sprintf("%s-%d-%d ", name, m.n, i)
 		case name == "write":
-			arg += m.text(m.IntN(1 + most/2))
+			arg += drawn(m.Rand, m.IntN(1+most/2))
 		}
 		calls = append(calls, llmtest.Use("", name, map[string]any{"x": arg}))
 	}
@@ -87,8 +88,9 @@ func (m *mix) tools(head int) []openmanus.Tool {
 		return openmanus.TextResult("done"), nil
 	}
 	return []openmanus.Tool{
-		tool("bash", reads, func(context.Context, openmanus.Call) (openmanus.Result, error) {
-			return openmanus.TextResult("%s", m.text([]int{m.IntN(1000), m.IntN(4000), m.IntN(40_000)}[m.IntN(3)])), nil
+		tool("bash", reads, func(_ context.Context, c openmanus.Call) (openmanus.Result, error) {
+			r := rand.New(rand.NewPCG(uint64(crc32.ChecksumIEEE([]byte(c.Input))), 39)) // calls of one reply run at once
+			return openmanus.TextResult("%s", drawn(r, r.IntN([]int{1000, 4000, 40_000}[r.IntN(3)]))), nil
 		}),
 		tool("write", reads, done), planner2(), tool("look", reads, picture(false)), tool("view", reads, picture(true)),
 		described{tool("other", reads, done), strings.Repeat("It does this and that. ", head/12)},
