@@ -7,82 +7,97 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
-	"unicode/utf8"
 
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/unicode"
+	"github.com/openmanus-go/openmanus/internal/charset"
 )
 
 // readCSV reads text whose delimiter it detects: many programs call files CSV
 // that are separated by semicolons or tabs.
 func readCSV(ctx context.Context, data []byte, o Options) (*Table, error) {
-	text, note, err := decode(data)
+	text, note, err := decode(data, o)
 	if err != nil {
 		return nil, err
+	}
+	text = lineEnds(text)
+	if first, rest, ok := bytes.Cut(text, []byte("\n")); ok {
+		if d := separatorLine.FindSubmatch(first); d != nil { // Excel's own way to name the delimiter
+			return separated(ctx, rest, rune(d[1][0]), note, o)
+		}
 	}
 	return separated(ctx, text, delimiter(text), note, o)
 }
 
+var separatorLine = regexp.MustCompile(`^"?sep=([,;|\t:])"?\r?$`)
+
+// lineEnds returns text in which lines end as Unix has it, if they end as the first Macs had it.
+func lineEnds(text []byte) []byte {
+	if bytes.IndexByte(text, '\n') >= 0 {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
+}
+
+// closeQuotes returns text in which a quoted cell ends at its delimiter: what follows its closing quote,
+// which many programs write and package csv would read as the rest of the file, becomes a part of it. It
+// counts these cells, and reports whether the last quote is never closed.
+func closeQuotes(text []byte, comma rune) (fixed []byte, odd int, open bool) {
+	var out []byte // nil as long as nothing is odd
+	from := 0      // what is not in out yet
+	for i, begins, quoted := 0, true, false; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case !quoted:
+			quoted = begins && c == '"'
+			begins = c == byte(comma) || c == '\n' || begins && c == ' ' && comma != ' '
+			open = quoted
+		case c != '"':
+		case i+1 < len(text) && text[i+1] == '"':
+			i++
+		default:
+			quoted, open = false, false
+			end := i + 1
+			for end < len(text) && text[end] != byte(comma) && text[end] != '\n' {
+				end++
+			}
+			if after := bytes.TrimSuffix(text[i+1:end], []byte("\r")); len(after) > 0 {
+				tail := bytes.TrimRight(after, " \t")
+				if len(tail) > 0 {
+					odd++
+				}
+				out = append(append(out, text[from:i]...), bytes.ReplaceAll(tail, []byte(`"`), []byte(`""`))...)
+				out = append(out, '"')
+				from = end
+			}
+			i, begins = end-1, false
+		}
+	}
+	if out == nil {
+		return text, odd, open
+	}
+	return append(out, text[from:]...), odd, open
+}
+
 // readTSV reads text that is separated by tabs, whatever else is in it.
 func readTSV(ctx context.Context, data []byte, o Options) (*Table, error) {
-	text, note, err := decode(data)
+	text, note, err := decode(data, o)
 	if err != nil {
 		return nil, err
 	}
-	return separated(ctx, text, '\t', note, o)
+	return separated(ctx, lineEnds(text), '\t', note, o)
 }
 
-// decode converts text as spreadsheets write it to UTF-8: from UTF-16 by its
-// byte order mark, else from GB18030 if it reads as Chinese, else from
-// Windows-1252 or Latin-1. The note names the encoding that it guessed.
-func decode(data []byte) (text []byte, note string, err error) {
-	switch {
-	case bytes.HasPrefix(data, []byte("\ufeff")):
-		data = data[3:]
-	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
-		text, err = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(data)
-		return text, "", err
-	}
-	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+// decode reads text in its character set: see package charset.
+func decode(data []byte, o Options) (text []byte, note string, err error) {
+	if charset.IsBinary(data) && o.Encoding == "" {
 		return nil, "", errors.New("it is neither text nor one of " + formats)
 	}
-	if utf8.Valid(data) {
-		return data, "", nil
+	t, err := charset.Decode(data, o.Encoding, "")
+	if err != nil {
+		return nil, "", err
 	}
-	for _, c := range []struct {
-		name string
-		enc  encoding.Encoding
-		fits func(text []byte) bool
-	}{
-		{"GB18030", simplifiedchinese.GB18030, isChinese},
-		{"Windows-1252", charmap.Windows1252, func([]byte) bool { return true }},
-	} {
-		text, err = c.enc.NewDecoder().Bytes(data)
-		if err == nil && !bytes.ContainsRune(text, utf8.RuneError) && c.fits(text) {
-			return text, "the file is not UTF-8 and was read as " + c.name, nil
-		}
-	}
-	text, err = charmap.ISO8859_1.NewDecoder().Bytes(data)
-	return text, "the file is not UTF-8 and was read as Latin-1", err
-}
-
-// isChinese reports whether most of what is not ASCII is Chinese. Text in
-// European encodings often decodes as GB18030 without an error.
-func isChinese(text []byte) bool {
-	chinese, other := 0, 0
-	for _, r := range string(text[:min(len(text), 64<<10)]) {
-		switch {
-		case r < 0x80:
-		case r >= 0x4e00 && r < 0xa000, r >= 0x3000 && r < 0x3040, r >= 0xff00 && r < 0xfff0:
-			chinese++
-		default:
-			other++
-		}
-	}
-	return chinese > 4*other && chinese > 1
+	return t.UTF8, t.Note(), nil
 }
 
 // delimiter returns the one of comma, semicolon, tab and bar that occurs equally
@@ -126,6 +141,13 @@ func unquoted(line string, d rune) int {
 // separated reads delimited text. Rows may have fewer or more fields than the
 // first line, which names the columns unless it is data itself.
 func separated(ctx context.Context, text []byte, comma rune, note string, o Options) (*Table, error) {
+	text, odd, open := closeQuotes(text, comma)
+	if odd > 0 {
+		note = join(note, fmt.Sprintf("%d quoted cells have text after their closing quote, which was kept", odd))
+	}
+	if open {
+		note = join(note, "a quote is never closed: what follows it is one cell")
+	}
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = comma, -1, true, true
 	head, err := r.Read()

@@ -96,25 +96,6 @@ func TestHeadless(t *testing.T) {
 	}
 }
 
-func TestDecode(t *testing.T) {
-	for _, c := range []struct{ raw, text, note string }{
-		{"\ufeffa", "a", ""},
-		{"\xff\xfea\x00b\x00", "ab", ""},
-		{"\xfe\xff\x00a\x00b", "ab", ""},
-		{"Gr\xf6\xdfe", "Größe", "Windows-1252"},
-		{"\xb1\xb1\xbe\xa9,\xc9\xcf\xba\xa3", "北京,上海", "GB18030"},
-		{"a\x81b", "a\u0081b", "Latin-1"},
-	} {
-		text, note, err := decode([]byte(c.raw))
-		if err != nil || string(text) != c.text || !strings.HasSuffix(note, c.note) || note == "" != (c.note == "") {
-			t.Errorf("%q: %q, %q, %v", c.raw, text, note, err)
-		}
-	}
-	if _, _, err := decode([]byte("a\x00b")); err == nil {
-		t.Error("bytes that are no text were decoded")
-	}
-}
-
 func TestFormatTime(t *testing.T) {
 	const at = 1715776496.5 // 2024-05-15 12:34:56.5
 	for unit, want := range map[Unit]string{Year: "2024", Quarter: "2024-Q2", Month: "2024-05", Day: "2024-05-15", Second: "2024-05-15 12:34:56"} {

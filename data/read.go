@@ -23,6 +23,10 @@ type Options struct {
 	// rows, or the table with the most.
 	Table string
 
+	// Encoding is the character set of a text, by its name in the Encoding Standard of the
+	// WHATWG. "": it is UTF-8, or what the text itself shows, or a guess, with a note.
+	Encoding string
+
 	MaxBytes int64 // of the file; 0 means 256 MiB
 	MaxCells int   // rows times columns; 0 means 20 million. Rows beyond it are left out, with a note
 }

@@ -95,7 +95,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ what, name, content, want string }{
 		{"empty", "a.csv", "", "empty"},
 		{"a directory of nothing", "a.xlsx", "not a zip", "not of the format that its name claims"},
-		{"broken JSON", "a.json", `[{"a":1},{"a":`, "EOF"},
+		{"broken JSON", "a.json", `[{"a":1,"b":`, "EOF"},
 		{"a scalar", "a.json", "42", "no table"},
 		{"binary", "a.csv", "\x00\x01\x02", "neither text"},
 		{"old Excel", "a.xls", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "XLSX"},
@@ -130,8 +130,8 @@ func TestNotes(t *testing.T) {
 		{"v\n" + strings.Repeat("1\n", 200) + "about 3\n", "1 values are not numbers"},
 		{"a,b\n1\n", "more or fewer fields"},
 		{"n;v\na;1,5\nb;2,5\n", "decimal mark"},
-		{"\xb3\xc7\xca\xd0,\xca\xfd\n\xb1\xb1\xbe\xa9,1\n", "GB18030"}, // 城市,数 / 北京,1
-		{"caf\xe9,n\ncr\xe8me,1\n", "Windows-1252"},
+		{"\xb3\xc7\xca\xd0,\xca\xfd\n\xb1\xb1\xbe\xa9,1\n", "read as gb18030"}, // 城市,数 / 北京,1
+		{"caf\xe9,n\ncr\xe8me,1\n", "read as windows-1252"},
 	} {
 		tab := must(t, "a.csv", c.content, Options{})
 		if !strings.Contains(strings.Join(tab.Notes, "; "), c.want) {

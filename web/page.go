@@ -14,8 +14,8 @@ import (
 	readability "github.com/go-shiori/go-readability"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-	"golang.org/x/net/html/charset"
 
+	"github.com/openmanus-go/openmanus/internal/charset"
 	"github.com/openmanus-go/openmanus/internal/htmlmd"
 )
 
@@ -26,6 +26,7 @@ type Page struct {
 	Title     string
 	Author    string `json:",omitempty"`
 	Date      string `json:",omitempty"` // of publication, as the page says it
+	Note      string `json:",omitempty"` // what is not sure of its text: its character set is a guess
 	Markdown  string // of its main part
 	Text      string // all of its text: quotations are checked against it
 	Links     []Link
@@ -52,10 +53,8 @@ func (r *Reader) Page(ctx context.Context, b *Body) (*Page, error) {
 	p := &Page{URL: b.URL, Body: b}
 	switch t := b.Type; {
 	case t == "text/html", t == "application/xhtml+xml":
-		data, err := decodeText(b)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", b.URL, err)
-		}
+		data, note := decodeText(b)
+		p.Note = note
 		return p, p.readHTML(data)
 	case strings.HasPrefix(t, "image/"):
 		p.Image, p.Markdown = b.Data, fmt.Sprintf("(an image, %s, %d bytes)", t, len(b.Data))
@@ -65,14 +64,14 @@ func (r *Reader) Page(ctx context.Context, b *Body) (*Page, error) {
 		p.Markdown = "```json\n" + p.Text + "\n```"
 		return p, nil
 	case t == "text/csv":
-		data, err := decodeText(b)
-		p.Text, p.Markdown = string(data), csvTable(data)
-		return p, err
+		data, note := decodeText(b)
+		p.Note, p.Text, p.Markdown = note, string(data), csvTable(data)
+		return p, nil
 	case strings.HasPrefix(t, "text/"), t == "application/xml", strings.HasSuffix(t, "+xml"),
 		t == "application/javascript":
-		data, err := decodeText(b)
-		p.Text, p.Markdown = string(data), string(data)
-		return p, err
+		data, note := decodeText(b)
+		p.Note, p.Text, p.Markdown = note, string(data), string(data)
+		return p, nil
 	case r.Convert == nil:
 		return nil, fmt.Errorf("%s is a %s of %d bytes, which cannot be read as text", b.URL, t, len(b.Data))
 	}
@@ -88,15 +87,11 @@ func (r *Reader) Page(ctx context.Context, b *Body) (*Page, error) {
 	return p, nil
 }
 
-// decodeText returns a text in UTF-8, whatever its encoding was: by its byte order
-// mark, its Content-Type, its <meta>, or a guess, as browsers do (WHATWG HTML).
-func decodeText(b *Body) ([]byte, error) {
-	e, _, _ := charset.DetermineEncoding(b.Data, b.ContentType)
-	data, err := e.NewDecoder().Bytes(b.Data)
-	if err != nil {
-		return nil, fmt.Errorf("its encoding: %w", err)
-	}
-	return bytes.TrimPrefix(data, []byte("\ufeff")), nil
+// decodeText returns a text in UTF-8, whatever its character set was: by its Content-Type, its
+// byte order mark, what it declares, or a guess. note says what is not sure of it.
+func decodeText(b *Body) (text []byte, note string) {
+	t, _ := charset.Decode(b.Data, "", charset.OfPage(b.Data, b.ContentType)) // nobody tells a set
+	return t.UTF8, t.Note()
 }
 
 // indentJSON indents JSON, and returns what is not JSON unchanged.

@@ -230,7 +230,7 @@ func (p *Page) head() string {
 	}
 	var b strings.Builder
 	for _, field := range [][2]string{
-		{"Title", p.Title}, {"URL", p.URL}, {"Author", p.Author}, {"Date", p.Date}, {"Canonical", canonical},
+		{"Title", p.Title}, {"URL", p.URL}, {"Author", p.Author}, {"Date", p.Date}, {"Canonical", canonical}, {"Note", p.Note},
 	} {
 		if field[1] != "" {
 			fmt.Fprintf(&b, "%s: %s\n", field[0], field[1])

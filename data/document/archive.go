@@ -10,10 +10,10 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/openmanus-go/openmanus/internal/charset"
 	"github.com/openmanus-go/openmanus/internal/ctxio"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -33,13 +33,11 @@ type listing struct {
 	bytes uint64
 }
 
-// add counts a file, and lists it unless there are too many. Names may come in
-// any encoding.
+// add counts a file, and lists it unless there are too many.
 func (l *listing) add(name string, size uint64, at time.Time) {
 	l.files++
 	l.bytes += size
 	if l.files <= maxListed {
-		name = strings.ToValidUTF8(name, "\uFFFD")
 		fmt.Fprintf(&l.b, "%s\t%s\t%s\n", name, humanize.IBytes(size), at.Format(time.DateOnly))
 	}
 }
@@ -66,7 +64,8 @@ func (r *reader) archive(z *zip.Reader) error {
 		if strings.HasSuffix(f.Name, "/") || r.hides(f.Name) {
 			continue
 		}
-		l.add(f.Name, f.UncompressedSize64, f.Modified)
+		name := charset.String(f.Name, "") // zip has no set for names but UTF-8 and that of the writer
+		l.add(name, f.UncompressedSize64, f.Modified)
 		if f.Flags&1 != 0 {
 			encrypted++
 			continue
@@ -79,10 +78,10 @@ func (r *reader) archive(z *zip.Reader) error {
 		}
 		src, err := f.Open()
 		if err != nil {
-			r.note("%s: %v", f.Name, err)
+			r.note("%s: %v", name, err)
 			continue
 		}
-		r.member(n, f.Name, src)
+		r.member(n, name, src)
 		src.Close()
 	}
 	if encrypted > 0 {
@@ -104,8 +103,12 @@ func (r *reader) member(n int, name string, src io.Reader) {
 	switch {
 	case err != nil:
 		r.note("%s: %v", name, err)
-	case utf8.Valid(text) && bytes.IndexByte(text, 0) < 0:
-		r.add(n, "file "+name, string(text))
+	case !charset.IsBinary(text):
+		plain, err := r.decode(text, charset.OfXML(text))
+		if err != nil {
+			r.note("%s: %v", name, err)
+		}
+		r.add(n, "file "+name, plain)
 	}
 }
 
@@ -177,12 +180,13 @@ func (r *reader) tar(src io.Reader, format string) error {
 		if h.Typeflag != tar.TypeReg || r.hides(h.Name) {
 			continue
 		}
-		l.add(h.Name, uint64(max(h.Size, 0)), h.ModTime)
+		name := charset.String(h.Name, "")
+		l.add(name, uint64(max(h.Size, 0)), h.ModTime)
 		if h.Size > maxMember || !isTextName(h.Name) {
 			continue
 		}
 		if n++; r.wants(n) && !r.full() {
-			r.member(n, h.Name, t)
+			r.member(n, name, t)
 		}
 	}
 	r.list(&l, format)

@@ -28,11 +28,13 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/openmanus-go/openmanus/internal/charset"
 	"github.com/openmanus-go/openmanus/internal/ctxio"
 )
 
@@ -75,6 +77,11 @@ type Options struct {
 	MaxBytes int64 // of the file; 0 means 128 MiB
 	MaxText  int   // bytes of text in all; 0 means 1 MiB. Text beyond it is left out, with a note
 	Paged    bool  // no such note: the caller goes on where the text ends
+
+	// Encoding is the character set of a text, by its name in the Encoding Standard of the
+	// WHATWG. "": the one that the text declares, UTF-8, or a guess, with a note. It is ignored by
+	// formats that have a set of their own, with a note.
+	Encoding string
 }
 
 const (
@@ -120,6 +127,9 @@ func parse(ctx context.Context, fsys fs.FS, name string, raw []byte, o Options) 
 	if err := r.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	if o.Encoding != "" && !r.toldWasUsed {
+		r.note("encoding was not used: %s says its own character set", r.doc.Format)
+	}
 	if r.doc.More = r.doc.More || r.left > 0; r.left > 0 && !o.Paged {
 		r.note("another %s of text are left out: read fewer parts at a time", humanize.IBytes(uint64(r.left)))
 	}
@@ -155,8 +165,11 @@ type reader struct {
 	data []byte
 	o    Options
 	doc  *Document
+	page int // code page of a message of Outlook; 0: it has none
 	size int // bytes of text so far
 	left int // bytes of text left out
+
+	toldWasUsed bool // Options.Encoding
 }
 
 // note adds a note, unless there are maxNotes: a broken document may have one
@@ -261,29 +274,37 @@ func (r *reader) text() error {
 	if err := otherKind(r.data); err != nil {
 		return err
 	}
-	binary := bytes.IndexByte(r.data[:min(len(r.data), 8000)], 0) >= 0
-	head := r.data[:min(len(r.data), 4096)]
-	if binary || !utf8.Valid(head) && !mostlyText(head) {
+	if r.o.Encoding == "" && (charset.IsBinary(r.data) || hasControls(r.data[:min(len(r.data), 4096)])) {
 		return fmt.Errorf("not a document that can be read: %s. PDF, Office files, OpenDocument, RTF, EPUB, "+
 			"mail, HTML, CSV, JSON, Parquet, SQLite, images, zip and tar can", http.DetectContentType(r.data))
 	}
 	r.doc.Format, r.doc.About = "text", fmt.Sprintf("%d lines", bytes.Count(r.data, []byte{'\n'})+1)
-	r.add(1, "text", string(bytes.TrimPrefix(r.data, []byte("\ufeff"))))
-	return nil
+	text, err := r.decode(r.data, charset.OfXML(r.data))
+	r.add(1, "text", text)
+	return err
 }
 
-// mostlyText reports whether less than a twentieth of 4 KiB are neither UTF-8
-// nor printable.
-func mostlyText(d []byte) bool {
+// decode returns a text in UTF-8. Its set is the one that the reader was told, or that the text
+// declares, or a guess; see package charset. Notes say what is not sure.
+func (r *reader) decode(data []byte, declared string) (string, error) {
+	r.toldWasUsed = true
+	t, err := charset.Decode(data, r.o.Encoding, declared)
+	if note := t.Note(); note != "" && !slices.Contains(r.doc.Notes, note) {
+		r.note("%s", note)
+	}
+	return string(t.UTF8), err
+}
+
+// hasControls reports whether more than a twentieth of the bytes are control characters, which no text
+// has in any set but that of two bytes a character.
+func hasControls(head []byte) bool {
 	odd := 0
-	for len(d) > 0 {
-		c, n := utf8.DecodeRune(d)
-		if c == utf8.RuneError && n == 1 || c < 32 && c != '\n' && c != '\r' && c != '\t' {
+	for _, c := range head {
+		if c < 32 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1b && c != 0 {
 			odd++
 		}
-		d = d[n:]
 	}
-	return odd < 200
+	return odd*20 > len(head)
 }
 
 // unpack reads all of src, which may have at most so many bytes.

@@ -16,8 +16,7 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
-	"golang.org/x/net/html/charset"
-
+	"github.com/openmanus-go/openmanus/internal/charset"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ctxio"
 )
@@ -86,7 +85,19 @@ func (r *reader) mailbox() error {
 }
 
 // words decodes the words of headers.
-var words = mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
+var words = mime.WordDecoder{CharsetReader: func(set string, src io.Reader) (io.Reader, error) {
+	data, err := io.ReadAll(src)
+	return strings.NewReader(charset.String(string(data), set)), err
+}}
+
+// header returns what a header says. One that has other letters than ASCII, which mail of old does not
+// encode, is read as any text is.
+func header(v string) string {
+	if plain, err := words.DecodeHeader(v); err == nil {
+		v = plain
+	}
+	return charset.String(v, "")
+}
 
 // message returns the text of a message.
 func (r *reader) message(src io.Reader, deep int) (string, error) {
@@ -97,10 +108,7 @@ func (r *reader) message(src io.Reader, deep int) (string, error) {
 	var b strings.Builder
 	for _, h := range []string{"From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject"} {
 		if v := m.Header.Get(h); v != "" {
-			if plain, err := words.DecodeHeader(v); err == nil {
-				v = plain
-			}
-			fmt.Fprintf(&b, "%s: %s\n", h, strings.Join(strings.Fields(v), " "))
+			fmt.Fprintf(&b, "%s: %s\n", h, strings.Join(strings.Fields(header(v)), " "))
 		}
 	}
 	p := &mailParts{r: r, left: maxMailParts}
@@ -133,10 +141,7 @@ func (p *mailParts) part(h textproto.MIMEHeader, src io.Reader, deep int) {
 	}
 	disposition, file, _ := mime.ParseMediaType(h.Get("Content-Disposition"))
 	name := file["filename"]
-	name = cmp.Or(name, param["name"])
-	if plain, err := words.DecodeHeader(name); err == nil {
-		name = plain
-	}
+	name = header(cmp.Or(name, param["name"]))
 	switch strings.ToLower(strings.TrimSpace(h.Get("Content-Transfer-Encoding"))) {
 	case "base64":
 		src = base64.NewDecoder(base64.StdEncoding, &base64Only{src})
@@ -164,13 +169,17 @@ func (p *mailParts) part(h textproto.MIMEHeader, src io.Reader, deep int) {
 		}
 		p.text.WriteString("\nA message in it:\n" + text)
 	case kind == "text/html":
-		text, err := markdown(data, h.Get("Content-Type"))
+		text, err := p.r.markdown(data, h.Get("Content-Type"))
 		if err != nil {
 			p.r.note("the page in the message: %v", err)
 		}
 		p.text.WriteString(text + "\n")
 	case strings.HasPrefix(kind, "text/"):
-		p.text.WriteString(inSet(data, param["charset"]) + "\n")
+		text, err := p.r.decode(data, param["charset"])
+		if err != nil {
+			p.r.note("a text in the message: %v", err)
+		}
+		p.text.WriteString(text + "\n")
 	default:
 		size := humanize.IBytes(uint64(len(data)))
 		p.attached = append(p.attached, fmt.Sprintf("%s (%s, %s)", orUnnamed(name), kind, size))
@@ -205,19 +214,6 @@ func (p *mailParts) parts(kind, boundary string, src io.Reader, deep int) {
 		}
 		p.part(part.Header, part, deep+1)
 	}
-}
-
-// inSet decodes text of a character set by its name (as the Encoding Standard of WHATWG lists
-// them). An unknown charset is taken for UTF-8, with replacement characters for bytes that are not.
-func inSet(data []byte, set string) string {
-	if set != "" {
-		if src, err := charset.NewReaderLabel(set, bytes.NewReader(data)); err == nil {
-			if text, err := io.ReadAll(src); err == nil {
-				return string(text)
-			}
-		}
-	}
-	return strings.ToValidUTF8(string(data), "\uFFFD")
 }
 
 // A base64Only leaves out what is no base 64, as mail programs do.

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -10,8 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
 
+	"github.com/openmanus-go/openmanus/internal/charset"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/htmlmd"
 	"github.com/openmanus-go/openmanus/internal/ooxml"
@@ -23,12 +22,12 @@ const maxElements = 500
 
 // markdown converts a page of HTML. contentType, which may be empty, may name the
 // character set.
-func markdown(data []byte, contentType string) (string, error) {
-	src, err := charset.NewReader(bytes.NewReader(data), contentType)
+func (r *reader) markdown(data []byte, contentType string) (string, error) {
+	page, err := r.decode(data, charset.OfPage(data, contentType))
 	if err != nil {
 		return "", err
 	}
-	doc, err := html.Parse(src)
+	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
 		return "", err
 	}
@@ -58,7 +57,7 @@ func markdown(data []byte, contentType string) (string, error) {
 
 // html reads a page that was saved.
 func (r *reader) html() error {
-	text, err := markdown(r.data, "")
+	text, err := r.markdown(r.data, "")
 	if err != nil {
 		return fmt.Errorf("the page cannot be read: %w", err)
 	}
@@ -124,7 +123,7 @@ func (r *reader) epub(f *ooxml.File) error {
 		data, err := r.part(f, files[id])
 		var page string
 		if err == nil {
-			page, err = markdown(data, "text/html; charset=utf-8")
+			page, err = r.markdown(data, "")
 		}
 		if err != nil {
 			r.note("chapter %d: %v", i+1, err)

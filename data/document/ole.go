@@ -303,21 +303,47 @@ func (p *ppt) flush() {
 // msg reads a message of Outlook ([MS-OXMSG]).
 func (r *reader) msg(root *ole.Entry) error {
 	r.doc.Format, r.doc.About = "mail", "a message of Outlook"
+	r.page = codePage(root)
 	r.add(1, "message", r.outlook(root, 0))
 	return r.ctx.Err()
 }
 
+// codePage returns the code page of a message, by the properties 3FFD (of its texts) and 3FDE (of its mail), or
+// 0. They are among those of fixed size ([MS-OXMSG] 2.4): 16 bytes each, the number at 2 and the value at 8,
+// after a head of 32.
+func codePage(root *ole.Entry) (page int) {
+	e := root.Find("__properties_version1.0")
+	if e == nil {
+		return 0
+	}
+	data, _ := e.Bytes()
+	for at := 32; at+16 <= len(data); at += 16 {
+		switch id := binary.LittleEndian.Uint16(data[at+2:]); {
+		case id == 0x3ffd, id == 0x3fde && page == 0:
+			page = int(binary.LittleEndian.Uint32(data[at+8:]))
+		}
+	}
+	return page
+}
+
 // property returns a property of text by its number ([MS-OXPROPS]), which is a stream whose name
-// ends with the kind: 001F in UTF-16, or 001E in bytes, which are taken for Windows-1252 (the
-// message's own code page is not read). "" if there is none.
-func property(at *ole.Entry, id string) string {
+// ends with the kind: 001F in UTF-16, or 001E in the code page of the message. "" if there is none.
+func (r *reader) property(at *ole.Entry, id string) string {
 	if e := at.Find("__substg1.0_" + id + "001F"); e != nil {
 		data, _ := e.Bytes()
 		return strings.TrimRight(utf16LE(data), "\x00")
 	}
 	if e := at.Find("__substg1.0_" + id + "001E"); e != nil {
 		data, _ := e.Bytes()
-		return strings.TrimRight(decode(1252, data), "\x00")
+		data = bytes.TrimRight(data, "\x00")
+		if _, known := codePages[r.page]; known && r.o.Encoding == "" {
+			return decode(r.page, data)
+		}
+		text, err := r.decode(data, "")
+		if err != nil {
+			r.note("%v", err)
+		}
+		return text
 	}
 	return ""
 }
@@ -330,30 +356,30 @@ func property(at *ole.Entry, id string) string {
 // and the data (3701).
 func (r *reader) outlook(at *ole.Entry, deep int) string {
 	var b strings.Builder
-	from := property(at, "0C1A")
+	from := r.property(at, "0C1A")
 	for _, id := range []string{"5D01", "0C1F"} {
-		if a := property(at, id); strings.Contains(a, "@") {
+		if a := r.property(at, id); strings.Contains(a, "@") {
 			from = strings.TrimSpace(from + " <" + a + ">")
 			break
 		}
 	}
 	for _, h := range []struct{ name, value string }{
-		{"From", from}, {"To", property(at, "0E04")}, {"Cc", property(at, "0E03")},
-		{"Subject", property(at, "0037")},
-		{"Date", headerDate(property(at, "007D"))},
+		{"From", from}, {"To", r.property(at, "0E04")}, {"Cc", r.property(at, "0E03")},
+		{"Subject", r.property(at, "0037")},
+		{"Date", headerDate(r.property(at, "007D"))},
 	} {
 		if h.value != "" {
 			fmt.Fprintf(&b, "%s: %s\n", h.name, strings.Join(strings.Fields(h.value), " "))
 		}
 	}
-	text := property(at, "1000")
+	text := r.property(at, "1000")
 	if strings.TrimSpace(text) == "" {
-		page := []byte(property(at, "1013"))
+		page := []byte(r.property(at, "1013"))
 		if e := at.Find("__substg1.0_10130102"); e != nil {
 			page, _ = e.Bytes()
 		}
 		var err error
-		if text, err = markdown(page, ""); err != nil {
+		if text, err = r.markdown(page, ""); err != nil {
 			r.note("the page in the message: %v", err)
 		}
 	}
@@ -370,9 +396,9 @@ func (r *reader) outlook(at *ole.Entry, deep int) string {
 			b.WriteString("\nA message in it:\n" + r.outlook(inner, deep+1))
 			continue
 		}
-		name := property(e, "3707")
+		name := r.property(e, "3707")
 		if name == "" {
-			name = property(e, "3704")
+			name = r.property(e, "3704")
 		}
 		size := 0
 		if data := e.Find("__substg1.0_37010102"); data != nil {

@@ -48,11 +48,12 @@ const tableRows = 500
 
 // table reads the formats of package data.
 func (r *reader) table() error {
-	t, err := data.Parse(r.ctx, r.name, r.data, data.Options{})
+	t, err := data.Parse(r.ctx, r.name, r.data, data.Options{Encoding: r.o.Encoding})
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), r.name+": "))
 	}
 	r.doc.Format = "table"
+	r.toldWasUsed = !bytes.HasPrefix(r.data, []byte("PAR1")) && !bytes.HasPrefix(r.data, []byte("SQLite"))
 	r.doc.About = fmt.Sprintf("%s rows, %d columns", humanize.Comma(int64(t.Rows())), len(t.Columns))
 	if len(t.Tables) > 1 {
 		r.doc.About += "; the tables are " + strings.Join(t.Tables, ", ")

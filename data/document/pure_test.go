@@ -46,8 +46,8 @@ func TestIsTextName(t *testing.T) {
 	}
 }
 
-func TestMostlyText(t *testing.T) {
-	if !mostlyText([]byte("Gr\xf6\xdfe and more\n")) || mostlyText([]byte(strings.Repeat("\x01\xff", 300))) {
+func TestHasControls(t *testing.T) {
+	if hasControls([]byte("Gr\xf6\xdfe and more\n")) || !hasControls([]byte(strings.Repeat("\x01\xff", 300))) {
 		t.Error("text and bytes are mixed up")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
@@ -23,7 +24,10 @@ var codePages = map[int]encoding.Encoding{
 	874: charmap.Windows874, 932: japanese.ShiftJIS, 936: simplifiedchinese.GBK, 949: korean.EUCKR,
 	950: traditionalchinese.Big5, 1250: charmap.Windows1250, 1251: charmap.Windows1251, 1252: charmap.Windows1252,
 	1253: charmap.Windows1253, 1254: charmap.Windows1254, 1255: charmap.Windows1255, 1256: charmap.Windows1256,
-	1257: charmap.Windows1257, 1258: charmap.Windows1258, 10000: charmap.Macintosh, 20866: charmap.KOI8R,
+	1257: charmap.Windows1257, 1258: charmap.Windows1258, 10000: charmap.Macintosh, 20127: charmap.Windows1252,
+	20866: charmap.KOI8R, 21866: charmap.KOI8U, 28591: charmap.ISO8859_1, 28592: charmap.ISO8859_2, 28595: charmap.ISO8859_5,
+	28597: charmap.ISO8859_7, 28599: charmap.ISO8859_9, 28605: charmap.ISO8859_15, 50220: japanese.ISO2022JP,
+	51932: japanese.EUCJP, 54936: simplifiedchinese.GB18030, 65001: unicode.UTF8,
 }
 
 // fontSets are the code pages of fonts by their \fcharset.

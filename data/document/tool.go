@@ -44,6 +44,8 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 		Path   string `json:"path"`
 		Pages  string `json:"pages"`
 		Offset int    `json:"offset"`
+
+		Encoding string `json:"encoding"`
 	}
 	run := func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
 		name, err := workspace.NameIn(ctx, ws.Dir(), in.Path)
@@ -54,7 +56,7 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 		if err != nil {
 			return openmanus.Result{}, err
 		}
-		o.Paged, o.MaxText = true, in.Offset+1<<20
+		o.Paged, o.MaxText, o.Encoding = true, in.Offset+1<<20, in.Encoding
 		raw, err := load(ws.FS(), name, maxBytes)
 		var d *Document
 		if err == nil {

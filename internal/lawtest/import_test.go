@@ -161,6 +161,15 @@ var vocabularies = []floor{
 	{pkg: "internal/ooxml", may: map[string]string{
 		module + "/internal/ctxio": "what it unpacks ends with its context",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "internal/charset", may: map[string]string{
+		"github.com/gogs/chardet":                  "a guess at sets of one byte a character",
+		"github.com/wlynxg/chardet":                "a guess at the sets of Asia, of Cyrillic, Greek and Hebrew",
+		"golang.org/x/net/html":                    "what a page declares",
+		"golang.org/x/text/encoding":               "the sets",
+		"golang.org/x/text/encoding/htmlindex":     "their names",
+		"golang.org/x/text/encoding/unicode":       "UTF-16",
+		"golang.org/x/text/encoding/unicode/utf32": "UTF-32",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
 }
 
 var core = []floor{
@@ -427,17 +436,14 @@ var adapters = []floor{
 
 	// Data: tables, what is to be seen in them, how it is drawn and told.
 	{pkg: "data", may: map[string]string{
-		module + "/internal/clip":                      "texts are shortened for people",
-		"github.com/dustin/go-humanize":                "sizes in errors, as people write them",
-		"github.com/parquet-go/parquet-go":             "Parquet",
-		"github.com/parquet-go/parquet-go/format":      "the units of its times",
-		module + "/internal/ctxio":                     "reading ends with its context",
-		module + "/internal/ooxml":                     "XLSX",
-		"modernc.org/sqlite":                           "SQLite, without C",
-		"golang.org/x/text/encoding":                   "CSV that is not UTF-8",
-		"golang.org/x/text/encoding/charmap":           "CSV that is not UTF-8",
-		"golang.org/x/text/encoding/simplifiedchinese": "CSV that is not UTF-8",
-		"golang.org/x/text/encoding/unicode":           "CSV that is not UTF-8",
+		module + "/internal/clip":                 "texts are shortened for people",
+		"github.com/dustin/go-humanize":           "sizes in errors, as people write them",
+		"github.com/parquet-go/parquet-go":        "Parquet",
+		"github.com/parquet-go/parquet-go/format": "the units of its times",
+		module + "/internal/ctxio":                "reading ends with its context",
+		module + "/internal/ooxml":                "XLSX",
+		"modernc.org/sqlite":                      "SQLite, without C",
+		module + "/internal/charset":              "texts that are not UTF-8",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "data/insight", may: map[string]string{
 		module + "/data":                 "what it looks at",
@@ -476,13 +482,14 @@ var adapters = []floor{
 		module + "/internal/ole":                        "DOC, PPT, XLS and Outlook's messages",
 		module + "/internal/htmlmd":                     "pages, and those in books and mail",
 		"golang.org/x/net/html":                         "the same",
-		"golang.org/x/net/html/charset":                 "the same",
+		module + "/internal/charset":                    "texts that are not UTF-8",
 		"golang.org/x/text/encoding":                    "character sets of old documents",
 		"golang.org/x/text/encoding/charmap":            "some of them",
 		"golang.org/x/text/encoding/japanese":           "one of them",
 		"golang.org/x/text/encoding/korean":             "one of them",
 		"golang.org/x/text/encoding/simplifiedchinese":  "one of them",
 		"golang.org/x/text/encoding/traditionalchinese": "one of them",
+		"golang.org/x/text/encoding/unicode":            "one of them",
 		"golang.org/x/image/bmp":                        "the size of an image",
 		"golang.org/x/image/tiff":                       "the size of an image",
 		"golang.org/x/image/webp":                       "the size of an image",
@@ -512,7 +519,7 @@ var adapters = []floor{
 		"github.com/go-shiori/go-readability": "the main part of a page",
 		"golang.org/x/net/html":               "pages as browsers read them",
 		"golang.org/x/net/html/atom":          "the names of elements",
-		"golang.org/x/net/html/charset":       "pages that are not in UTF-8",
+		module + "/internal/charset":          "pages that are not in UTF-8",
 	}},
 }
 
