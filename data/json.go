@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 
 	"github.com/openmanus-go/openmanus/internal/ctxio"
 )
@@ -15,14 +16,16 @@ import (
 // or of values; an object with such an array in a member; an object of
 // columns; or one object per line.
 func readJSON(ctx context.Context, data []byte, o Options) (*Table, error) {
-	text, note, err := decode(data)
+	text, note, err := decode(data, o)
 	if err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(ctxio.NewReader(ctx, bytes.NewReader(text)))
+	dec := json.NewDecoder(ctxio.NewReader(ctx, bytes.NewReader(quoteNaN(text))))
 	dec.UseNumber()
 	r := jsonRows{cells: cells{max: o.MaxCells}, index: make(map[string]int)}
-	if err := r.read(dec, o.Table); err != nil {
+	if err := r.read(dec, o.Table); errors.Is(err, io.ErrUnexpectedEOF) && r.rows > 0 {
+		note = join(note, fmt.Sprintf("the file is cut off in row %d, which is left out", r.rows+1))
+	} else if err != nil {
 		return nil, err
 	}
 	t, err := r.table(ctx)
@@ -30,6 +33,30 @@ func readJSON(ctx context.Context, data []byte, o Options) (*Table, error) {
 		t.Notes = append(t.Notes, note)
 	}
 	return t, err
+}
+
+// notJSON are values that JSON does not have, and that Python and others write.
+var notJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b`)
+
+// quoteNaN makes texts of the values that JSON does not have, so that they can be read.
+func quoteNaN(text []byte) []byte {
+	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
+		return text
+	}
+	return notJSON.ReplaceAllFunc(text, func(v []byte) []byte {
+		if v[0] == '"' {
+			return v
+		}
+		return []byte(`"` + string(v) + `"`)
+	})
+}
+
+// inside returns the error of a read within a value, where the end of the file is no good one.
+func inside(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // jsonRows collects rows of JSON. Each member of an object is a cell, in a
@@ -61,12 +88,12 @@ func nextValue(dec *json.Decoder) (any, error) {
 		for dec.More() {
 			var v json.RawMessage
 			if err := dec.Decode(&v); err != nil {
-				return nil, err
+				return nil, inside(err)
 			}
 			list = append(list, v)
 		}
 		_, err := dec.Token()
-		return list, err
+		return list, inside(err)
 	}
 	return tok, nil
 }
@@ -76,16 +103,16 @@ func nextObject(dec *json.Decoder) (o object, err error) {
 	for dec.More() {
 		name, err := dec.Token()
 		if err != nil {
-			return nil, err
+			return nil, inside(err)
 		}
 		m := member{name: fmt.Sprint(name)}
 		if err := dec.Decode(&m.value); err != nil {
-			return nil, err
+			return nil, inside(err)
 		}
 		o = append(o, m)
 	}
 	_, err = dec.Token()
-	return o, err
+	return o, inside(err)
 }
 
 // read reads the whole file. key names the member that has the rows; "" takes
@@ -111,6 +138,9 @@ func (r *jsonRows) read(dec *json.Decoder, key string) error {
 		case err == io.EOF:
 			return r.members(first, key)
 		case err != nil:
+			if _, rowErr := r.row(first); rowErr != nil {
+				return rowErr
+			}
 			return err
 		}
 		return r.lines(dec, first, second)
@@ -123,14 +153,14 @@ func (r *jsonRows) array(dec *json.Decoder) error {
 	for dec.More() {
 		v, err := nextValue(dec)
 		if err != nil {
-			return err
+			return inside(err)
 		}
 		if full, err := r.row(v); full || err != nil {
 			return err
 		}
 	}
 	_, err := dec.Token()
-	return err
+	return inside(err)
 }
 
 // lines adds two rows that were read, and those that follow.
