@@ -106,7 +106,7 @@ func (s *setup) configured(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if found := cfg.FoundText(); found != "" {
-		s.say("Found in the environment: %s.", clip.Plain(found))
+		s.say("In the environment: %s.", clip.Plain(found))
 	}
 	if keys := cfg.FoundKeys(); len(keys) > 0 && keys[0].Model != "" {
 		s.first = keys[0].Provider
