@@ -28,7 +28,7 @@ unset HISTFILE MAILCHECK PROMPT_COMMAND TMOUT
 set +o history
 set +H
 PS0= PS1= PS2=
-readonly __om_look=LOOK __om_finish=FINISH
+readonly __om_look=LOOK __om_finish=FINISH __om_record=RECORD
 trap '{ builtin printf "exit %s - -\0" "$?"; builtin pwd; builtin printf "\0"; builtin export -p; builtin printf "\0\0"; } 2>/dev/null >&61' EXIT
 trap 'if [[ ${OPENMANUS_CALL+set} ]]; then builtin trap - INT; builtin kill -INT $$; fi' URG
 exec >/dev/null 2>&1

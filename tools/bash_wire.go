@@ -32,9 +32,10 @@ var bashText = sync.OnceValue(func() bashTexts {
 		return text
 	}
 	return bashTexts{
-		script: strings.NewReplacer("=LOOK", "="+bashQuote(part("LOOK")), "=FINISH", "="+bashQuote(part("FINISH"))).Replace(bashSh),
-		call:   part("CALL"),
-		end:    part("END"),
+		script: strings.NewReplacer("=LOOK", "="+bashQuote(part("LOOK")), "=FINISH", "="+bashQuote(part("FINISH")),
+			"=RECORD", "="+bashQuote(part("RECORD"))).Replace(bashSh),
+		call: part("CALL"),
+		end:  part("END"),
 	}
 })
 
