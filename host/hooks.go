@@ -33,8 +33,14 @@ type HookSource struct {
 	Files   []string // of the workspace, which commands name
 
 	// Approved says that the hooks may run: they are the user's own and name no file of
-	// the workspace, or the user approved them with their present content.
+	// the workspace, or the user approved them with their present content; and what their
+	// commands run has not changed since.
 	Approved bool
+
+	Parts   []hostexec.Part // what the commands run
+	Changed string          // how that differs from what was approved, as a clause; "": it does not
+
+	asked bool // the person saw the parts
 
 	key string
 }
@@ -48,7 +54,7 @@ func (e Env) Hooks(cfg *config.Config, dir string) (list []HookSource, err error
 		h := hooks.Hook{
 			Name: c.Name, On: c.On, Run: c.Run, URL: c.URL, Tools: c.Tools, Timeout: c.Timeout, Dir: c.Dir, Env: c.Env, Source: c.Source.String(),
 		}
-		list = append(list, e.hookSource(dir, HookSource{Name: "hook " + c.Name, Hooks: []hooks.Hook{h}}, ""))
+		list = append(list, e.hookSource(cfg, dir, HookSource{Name: "hook " + c.Name, Hooks: []hooks.Hook{h}}, ""))
 	}
 	root, err := openDir(cfg, dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -76,14 +82,14 @@ func (e Env) Hooks(cfg *config.Config, dir string) (list []HookSource, err error
 			s.Hooks[i].Name = fmt.Sprintf("claude-%d", taken)
 		}
 		if len(s.Hooks)+len(s.Remarks) > 0 {
-			list = append(list, e.hookSource(dir, s, string(data)))
+			list = append(list, e.hookSource(cfg, dir, s, string(data)))
 		}
 	}
 	return list, nil
 }
 
 // hookSource returns s with its files and whether it is approved.
-func (e Env) hookSource(dir string, s HookSource, content string) HookSource {
+func (e Env) hookSource(cfg *config.Config, dir string, s HookSource, content string) HookSource {
 	for _, h := range s.Hooks {
 		c, files, err := hooks.Content(h, dir)
 		if err != nil {
@@ -94,23 +100,50 @@ func (e Env) hookSource(dir string, s HookSource, content string) HookSource {
 		s.Files = append(s.Files, files...)
 	}
 	s.key = gate.Key("hooks", s.Name, content)
-	if !s.Found && len(s.Files) == 0 {
-		s.Approved = true
-		return s
+	if s.Approved = !s.Found && len(s.Files) == 0; !s.Approved {
+		d, known, err := e.Memory().Recall(s.key)
+		if err != nil {
+			e.warnf("warning: %v", err)
+		}
+		s.Approved = known && d.Allow
 	}
-	d, known, err := e.Memory().Recall(s.key)
-	if err != nil {
-		e.warnf("warning: %v", err)
+	return e.boundHooks(cfg, dir, s)
+}
+
+// boundHooks adds what the hooks run, and how that differs from what it was.
+func (e Env) boundHooks(cfg *config.Config, dir string, s HookSource) HookSource {
+	s.asked = true
+	var changed []string
+	for _, h := range s.Hooks {
+		b, err := bindings(cfg).Compare(e.hookRuns(h, dir))
+		if err != nil {
+			e.warnf("warning: %v", err)
+			s.Approved = false
+		}
+		s.Parts = append(s.Parts, b.Parts...)
+		s.asked = s.asked && (len(b.Parts) == 0 || b.Asked)
+		if b.Changed != "" {
+			changed = append(changed, b.Changed)
+		}
 	}
-	s.Approved = known && d.Allow
+	if s.Changed = strings.Join(changed, "; "); s.Changed != "" {
+		s.Approved = false
+	}
 	return s
 }
 
 // ApproveHooks remembers that the hooks of a source may run in the workspace dir. The
 // approval is for exactly these commands and the content of their files: any change asks
 // again.
-func (e Env) ApproveHooks(dir string, s HookSource) error {
-	what := "hooks of " + s.Name + " in " + hostexec.RealPath(dir)
+func (e Env) ApproveHooks(cfg *config.Config, dir string, s HookSource) error {
+	dir = hostexec.RealPath(dir)
+	for _, h := range s.Hooks {
+		key, runs := e.hookRuns(h, dir)
+		if err := bindings(cfg).Bind(key, h.Run+h.URL, runs); err != nil {
+			return err
+		}
+	}
+	what := "hooks of " + s.Name + " in " + dir
 	return e.Memory().Remember(gate.Decision{Key: s.key, Allow: true, What: what, By: act.ByPerson, At: time.Now().UTC()})
 }
 
@@ -140,7 +173,7 @@ func (h *Host) hooksIn(dir string) *hooksOf {
 		h.warnf("hooks: %v", err)
 	}
 	for _, s := range list {
-		use := s.Approved || h.mayHook(dir, s)
+		use := s.Approved && (s.asked || h.Ask == nil) || h.mayHook(dir, s)
 		if s.Found && !use {
 			continue
 		}
@@ -177,7 +210,7 @@ func (h *Host) mayHook(dir string, s HookSource) bool {
 	if err != nil || !IsYes(line) {
 		return false
 	}
-	if err := h.ApproveHooks(dir, s); err != nil {
+	if err := h.ApproveHooks(h.Config, dir, s); err != nil {
 		h.warnf("hooks: %v", err)
 	}
 	return true
@@ -196,6 +229,14 @@ func DescribeHooks(s HookSource) string {
 	for _, f := range slices.Compact(slices.Sorted(slices.Values(s.Files))) {
 		fmt.Fprintf(&b, "  with the content of %s\n", f)
 	}
+	for _, p := range s.Parts {
+		if !slices.Contains(s.Files, p.Real) {
+			fmt.Fprintf(&b, "  runs %s\n", p)
+		}
+	}
+	if s.Changed != "" {
+		fmt.Fprintf(&b, "  since it was approved, this changed: %s\n", s.Changed)
+	}
 	return b.String()
 }
 
@@ -208,6 +249,14 @@ func (h *Host) checkHook(k hooks.Hook, dir string) error {
 	now, _, err := hooks.Content(k, hostexec.RealPath(dir))
 	if err == nil && now != approved {
 		err = errors.New("a file of the workspace that it names has changed since you approved it: openmanus hooks approve, and begin anew")
+	}
+	if err != nil {
+		return err
+	}
+	key, runs := h.hookRuns(k, hostexec.RealPath(dir))
+	changed, err := bindings(h.Config).Holds(key, k.Run+k.URL, runs)
+	if err == nil && changed != "" {
+		err = fmt.Errorf("what it runs has changed since it was approved: %s; if that is as it should be: openmanus hooks approve", changed)
 	}
 	return err
 }

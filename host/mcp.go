@@ -38,7 +38,7 @@ func (e Env) Servers(cfg *config.Config) ([]config.MCPServer, error) {
 // replaced: as it is shown and approved.
 func ServerConfig(s config.MCPServer) mcp.ServerConfig {
 	c := mcp.ServerConfig{
-		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Type: s.Type,
+		Name: s.Name, Source: s.Source.String(), Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Type: s.Type,
 		ClientID: s.ClientID, ClientSecret: s.ClientSecret,
 		Trust: s.Trust, Allow: s.Allow, Deny: s.Deny, Timeout: s.Timeout, StartTimeout: s.StartTimeout,
 	}
@@ -141,6 +141,9 @@ func (h *Host) usable(ctx context.Context) ([]mcp.ServerConfig, error) {
 		if !recorded {
 			c.ID = "" // approved for this run alone
 		}
+		if !h.Env.askOnce(ctx, h.Config, s, c) {
+			continue
+		}
 		list = append(list, c)
 	}
 	return list, nil
@@ -169,11 +172,15 @@ func (h *Host) mayStart(ctx context.Context, s config.MCPServer) (use, recorded 
 			s.Name, s.Source, s.Name, c.Shown())
 		return false, false, nil
 	}
-	line, err := h.Ask(ctx, fmt.Sprintf("%s wants to use the MCP server %s:\n  %s\n%sApprove it? [y/N] ", s.Source, s.Name, c.Shown(), h.reach(c)))
+	b, err := ServerBound(h.Env, h.Config, s)
+	if err != nil {
+		return false, false, err
+	}
+	line, err := h.Ask(ctx, fmt.Sprintf("%s wants to use the MCP server %s:\n  %s\n%sApprove it? [y/N] ", s.Source, s.Name, b.Shown(c), h.reach(c)))
 	if err != nil || !IsYes(line) {
 		return false, false, nil // the user did not say yes
 	}
-	return true, true, known.Approve(c)
+	return true, true, ApproveServer(h.Env, h.Config, s)
 }
 
 // reach says what the server can do if it is a program, for the question whether

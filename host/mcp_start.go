@@ -257,7 +257,8 @@ func ownDir(runner workspace.Runner) string {
 var errChanged = errors.New("what it runs has changed since it was approved")
 
 // startCheck returns a check that is made before each start of a server: its program is
-// there, and what its command line stands for is what was approved. current returns the
+// there, what its command line stands for is what was approved, and it runs what it ran
+// then. current returns the
 // servers as they are configured; nil: they were approved just now.
 func (e Env) startCheck(cfg *config.Config, current func() []config.MCPServer) func(context.Context, mcp.ServerConfig) error {
 	return func(_ context.Context, c mcp.ServerConfig) error {
@@ -268,12 +269,22 @@ func (e Env) startCheck(cfg *config.Config, current func() []config.MCPServer) f
 				}
 			}
 		}
-		if filepath.IsAbs(c.Command) || caged(cfg) {
+		if caged(cfg) {
 			return nil
 		}
 		f := hostexec.Outside(agentDirs(cfg, e.Dir)...)
 		f.Projects = true
-		_, err := f.Look(c.Command)
+		if _, err := f.Look(c.Command); err != nil {
+			return err
+		}
+		key := serverKey(cfg, c)
+		if key == "" {
+			return nil
+		}
+		changed, err := bindings(cfg).Holds(key, c.Shown(), e.serverRuns(cfg, c))
+		if err == nil && changed != "" {
+			err = fmt.Errorf("%w: %s; if that is as it should be: openmanus mcp approve %s", errChanged, changed, c.Name)
+		}
 		return err
 	}
 }

@@ -19,8 +19,9 @@ import (
 // A ServerConfig says how to reach one server, and what it may do. It has
 // either a Command or a URL.
 type ServerConfig struct {
-	Name string
-	ID   string // what it is approved as: see [Identity]; "": nothing is recorded of it, or held
+	Name   string
+	ID     string // what it is approved as: see [Identity]; "": nothing is recorded of it, or held
+	Source string // the file that has it, for people; "": none
 
 	Command string            // a program that speaks MCP over its standard input and output
 	Args    []string          // its arguments

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
@@ -27,14 +28,14 @@ type hooksFlags struct {
 	Workspace string `help:"The workspace. Default: the configured one." placeholder:"DIR"`
 }
 
-// load returns the hooks, and the workspace that they are for.
-func (f hooksFlags) load(t *terminal, g *globals) ([]host.HookSource, string, error) {
+// load returns the hooks, and the configuration with the workspace that they are for.
+func (f hooksFlags) load(t *terminal, g *globals) ([]host.HookSource, *config.Config, error) {
 	cfg, err := t.load(g, flagsOf(f))
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	list, err := t.host().Hooks(cfg, cfg.Run.Workspace)
-	return list, cfg.Run.Workspace, err
+	return list, cfg, err
 }
 
 // hooksListCmd is openmanus hooks list.
@@ -102,7 +103,7 @@ func (hooksTestCmd) Help() string {
 
 // Run implements the command.
 func (c *hooksTestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	list, dir, err := c.load(t, g)
+	list, cfg, err := c.load(t, g)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (c *hooksTestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 			if h.Name != c.Name {
 				continue
 			}
-			ev := host.HookEvent{Event: h.On, Hook: h.Name, Session: "test", Agent: "manus", Workspace: dir, Mode: "ask"}
+			ev := host.HookEvent{Event: h.On, Hook: h.Name, Session: "test", Agent: "manus", Workspace: cfg.Run.Workspace, Mode: "ask"}
 			if strings.HasSuffix(h.On, "_call") {
 				ev.Call = &host.HookCall{ID: "c0-1", Tool: c.Tool, Input: json.RawMessage(c.Input)}
 			}
@@ -168,7 +169,7 @@ func (hooksApproveCmd) Help() string {
 
 // Run implements the command.
 func (c *hooksApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	list, dir, err := c.load(t, g)
+	list, cfg, err := c.load(t, g)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (c *hooksApproveCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		if err := t.confirm(ctx, what, c.Yes); err != nil {
 			return err
 		}
-		if err := t.host().ApproveHooks(dir, s); err != nil {
+		if err := t.host().ApproveHooks(cfg, cfg.Run.Workspace, s); err != nil {
 			return err
 		}
 		fmt.Fprintf(t.out, "approved, as they are now: %s\n%s", clip.Plain(s.Name), clip.Clean(host.DescribeHooks(s)))

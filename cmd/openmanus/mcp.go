@@ -15,6 +15,7 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 	"github.com/openmanus-go/openmanus/mcp"
 )
 
@@ -22,8 +23,9 @@ import (
 type mcpCmd struct {
 	Add     mcpAddCmd     `cmd:"" help:"Add an MCP server: openmanus mcp add NAME -- COMMAND ARG…, or openmanus mcp add NAME URL. To add it is to approve it."`
 	List    mcpListCmd    `cmd:"" help:"List the MCP servers that are configured."`
+	Show    mcpShowCmd    `cmd:"" help:"Show what an MCP server runs, where, and how that is approved."`
 	Test    mcpTestCmd    `cmd:"" help:"Connect to an MCP server, sign in if needed, and list its tools."`
-	Approve mcpApproveCmd `cmd:"" help:"Approve an MCP server that was found in a workspace, or tools that changed."`
+	Approve mcpApproveCmd `cmd:"" help:"Approve an MCP server that was found in a workspace or runs something else than before, or tools that changed."`
 	Serve   mcpServeCmd   `cmd:"" help:"Offer the tools, and the agent itself, to an MCP client."`
 	Remove  mcpRemoveCmd  `cmd:"" help:"Remove an MCP server that was added, with its approvals and tokens."`
 }
@@ -103,10 +105,14 @@ func (c *mcpAddCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return errors.Join(err, config.RemoveMCP(path, c.Name))
 	}
-	if err := host.Approvals(cfg).Approve(host.ServerConfig(s)); err != nil {
+	if err := host.ApproveServer(t.host(), cfg, s); err != nil {
 		return err
 	}
-	fmt.Fprintf(t.out, "Added to %s and approved: %s\n", path, clip.Plain(host.ServerConfig(s).Shown()))
+	b, err := host.ServerBound(t.host(), cfg, s)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "Added to %s and approved: %s\n", path, clip.Plain(b.Shown(host.ServerConfig(s))))
 	st, err := t.try(ctx, cfg, s, nil)
 	if err != nil {
 		return err
@@ -220,7 +226,7 @@ type mcpListCmd struct {
 // An mcpInfo is what the configuration and the approvals say about a server.
 type mcpInfo struct {
 	Name     string `json:"name"`
-	State    string `json:"state"` // "approved", "not approved" or "disabled"
+	State    string `json:"state"` // "approved", "not approved", "changed" or "disabled"
 	Trust    bool   `json:"trust"`
 	Shown    string `json:"shown"`
 	Source   string `json:"source"`
@@ -236,21 +242,78 @@ func (c *mcpListCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	infos := []mcpInfo{}
 	tb := &table{head: []string{"NAME", "STATE", "FROM", "WHAT IT IS"}}
 	for _, s := range list {
-		sc := host.ServerConfig(s)
-		in := mcpInfo{Name: s.Name, State: "approved", Trust: s.Trust, Shown: sc.Shown(), Source: s.Source.String(), Identity: sc.ID}
-		ok, err := host.Approvals(cfg).Approved(sc.ID)
-		switch {
-		case err != nil:
+		in, _, err := t.serverInfo(cfg, s)
+		if err != nil {
 			return err
-		case s.Disabled:
-			in.State = "disabled"
-		case s.Found && !ok:
-			in.State = "not approved"
 		}
 		infos = append(infos, in)
 		tb.add(in.Name, in.State, in.Source, in.Shown)
 	}
 	return c.print(t, g, infos, tb, "There are no MCP servers. Add one: openmanus mcp add NAME -- COMMAND ARG…")
+}
+
+// serverInfo returns what is known of a server without connecting to it, and what it runs.
+func (t *terminal) serverInfo(cfg *config.Config, s config.MCPServer) (mcpInfo, host.Bound, error) {
+	sc := host.ServerConfig(s)
+	in := mcpInfo{Name: s.Name, State: "approved", Trust: s.Trust, Shown: sc.Shown(), Source: s.Source.String(), Identity: sc.ID}
+	ok, err := host.Approvals(cfg).Approved(sc.ID)
+	if err != nil {
+		return in, host.Bound{}, err
+	}
+	b, err := host.ServerBound(t.host(), cfg, s)
+	switch {
+	case s.Disabled:
+		in.State = "disabled"
+	case s.Found && !ok:
+		in.State = "not approved"
+	case b.Changed != "":
+		in.State = "changed"
+	}
+	return in, b, err
+}
+
+// mcpShowCmd is openmanus mcp show.
+type mcpShowCmd struct {
+	Name string `arg:"" help:"The server."`
+	JSON bool   `name:"json" help:"Print JSON."`
+	mcpFlags
+}
+
+// An mcpShown is an [mcpInfo] with what the server runs.
+type mcpShown struct {
+	mcpInfo
+	Where   string          `json:"where"` // "host", "sandbox" or "remote"
+	Runs    []hostexec.Part `json:"runs"`
+	Seen    bool            `json:"seen"`              // the person saw what it ran and said yes
+	Changed string          `json:"changed,omitempty"` // how what it runs differs from that
+}
+
+// Run implements the command.
+func (c *mcpShowCmd) Run(_ context.Context, t *terminal, g *globals) error {
+	cfg, s, err := c.one(t, g, c.Name)
+	if err != nil {
+		return err
+	}
+	in, b, err := t.serverInfo(cfg, s)
+	if err != nil {
+		return err
+	}
+	shown := mcpShown{mcpInfo: in, Where: host.WhereRuns(cfg, s), Runs: append([]hostexec.Part{}, b.Parts...), Seen: b.Asked, Changed: b.Changed}
+	if c.JSON {
+		return t.printJSON(shown)
+	}
+	fmt.Fprintf(t.out, "%s: %s\n", clip.Plain(s.Name), clip.Plain(b.Shown(host.ServerConfig(s))))
+	where := map[string]string{
+		"remote": "it is asked over HTTP", "sandbox": "it runs in the sandbox, with the rights of commands", "host": "it runs with your rights, outside of the sandbox",
+	}[shown.Where]
+	fmt.Fprintf(t.out, "from %s; %s; %s\n", in.Source, where, in.State)
+	switch {
+	case shown.Changed != "":
+		fmt.Fprintf(t.out, "It does not start until you approve it as it is now: openmanus mcp approve %s\n", clip.Plain(s.Name))
+	case shown.Where == "host" && !shown.Seen && in.State == "approved":
+		fmt.Fprintf(t.out, "You have not said yes to what it runs: a run at a terminal asks once, or: openmanus mcp approve %s\n", clip.Plain(s.Name))
+	}
+	return nil
 }
 
 // mcpTestCmd is openmanus mcp test.
@@ -321,15 +384,13 @@ func (c *mcpApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	if err != nil {
 		return err
 	}
-	sc := host.ServerConfig(s)
-	fmt.Fprintf(t.out, "%s: %s\n", clip.Plain(s.Name), clip.Plain(sc.Shown()))
-	known := host.Approvals(cfg)
-	if ok, err := known.Approved(sc.ID); err != nil {
+	b, err := host.ServerBound(t.host(), cfg, s)
+	if err != nil {
 		return err
-	} else if !ok {
-		if err := known.Approve(sc); err != nil {
-			return err
-		}
+	}
+	fmt.Fprintf(t.out, "%s: %s\n", clip.Plain(s.Name), clip.Plain(b.Shown(host.ServerConfig(s))))
+	if err := host.ApproveServer(t.host(), cfg, s); err != nil {
+		return err
 	}
 	var held []mcp.ToolStatus
 	st, err := t.try(ctx, cfg, s, func(client *mcp.Client) error {
@@ -361,7 +422,7 @@ func (c *mcpRemoveCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := host.Approvals(cfg).Revoke(s.Name); err != nil {
+	if err := host.RevokeServer(cfg, s.Name); err != nil {
 		return err
 	}
 	in := mcp.SignIn{Dir: host.Granted(cfg)}

@@ -26,8 +26,12 @@ func (h Host) Servers(context.Context) ([]server.ServerSetting, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, server.ServerSetting{Name: c.Name, Shown: shown.Shown(), Hash: shown.ID, Source: c.Source.String(), Own: h.own(c) == nil,
-			Found: c.Found, Approved: ok || !c.Found, Disabled: c.Disabled, Remote: c.URL != ""})
+		b, err := host.ServerBound(h.Env, h.Config, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, server.ServerSetting{Name: c.Name, Shown: b.Shown(shown), Hash: b.Hash(shown), Source: c.Source.String(), Own: h.own(c) == nil,
+			Found: c.Found, Approved: (ok || !c.Found) && b.Changed == "", Disabled: c.Disabled, Remote: c.URL != ""})
 	}
 	return all, nil
 }
@@ -119,7 +123,7 @@ func (h Host) AddServer(ctx context.Context, n server.NewServer) error {
 	if err != nil {
 		return err
 	}
-	return host.Approvals(h.Config).Approve(host.ServerConfig(s))
+	return host.ApproveServer(h.Env, h.Config, s)
 }
 
 // ChangeServer implements [server.ServerKeeper].
@@ -160,7 +164,7 @@ func (h Host) RemoveServer(ctx context.Context, name string) error {
 		return err
 	}
 	in := mcp.SignIn{Dir: host.Granted(h.Config)}
-	if err := errors.Join(host.Approvals(h.Config).Revoke(name), in.Forget(host.ServerConfig(s))); err != nil {
+	if err := errors.Join(host.RevokeServer(h.Config, name), in.Forget(host.ServerConfig(s))); err != nil {
 		return err
 	}
 	if err := config.RemoveMCP(s.Source.Name, name); err != nil {
@@ -177,12 +181,15 @@ func (h Host) ApproveServer(ctx context.Context, name, hash, tools string) error
 	if err != nil {
 		return err
 	}
-	c := host.ServerConfig(s)
-	if c.ID != hash {
+	b, err := host.ServerBound(h.Env, h.Config, s)
+	if err != nil {
+		return err
+	}
+	if b.Hash(host.ServerConfig(s)) != hash {
 		return &server.FieldError{Field: "hash", Err: errors.New("the server is not the one that was shown: look again")}
 	}
 	if tools == "" {
-		if err := host.Approvals(h.Config).Approve(c); err != nil {
+		if err := host.ApproveServer(h.Env, h.Config, s); err != nil {
 			return err
 		}
 		return h.ReadServers(ctx)

@@ -1,12 +1,15 @@
 package hooks
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/hostexec"
 )
 
 // maxNamed is the size of the largest file that counts as one that a command names.
@@ -40,6 +43,26 @@ func Named(h Hook, workspace string) (files []string) {
 		}
 	}
 	return files
+}
+
+// Runs returns what the command of a hook runs at this moment, for a session in the
+// workspace, without links: see [hostexec.Finder.Runs]. The files of the workspace, which
+// [Content] has, are left out. lookup returns a variable of the environment, and sums of
+// known parts count.
+func Runs(h Hook, workspace string, lookup func(string) (string, bool), known []hostexec.Part) []hostexec.Part {
+	if h.Run == "" {
+		return nil
+	}
+	dir := h.Dir
+	if h.Claude {
+		dir = workspace
+	}
+	p := Programs{Lookup: lookup}
+	parts := hostexec.Outside(workspace).Runs(hostexec.Started{Shell: h.Run, Dir: dir, Env: p.environment(h, Input{Workspace: workspace}), Known: known})
+	return slices.DeleteFunc(parts, func(part hostexec.Part) bool {
+		inside, err := filepath.Rel(workspace, cmp.Or(part.Real, part.Name))
+		return err == nil && filepath.IsLocal(inside) && filepath.IsAbs(part.Name)
+	})
 }
 
 // Content returns what an approval of a hook is bound to: its command and what is in the

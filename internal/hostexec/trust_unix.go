@@ -96,6 +96,28 @@ func owned(path string, info fs.FileInfo) string {
 	return fmt.Sprintf("%s belongs to the user %d", path, st.Uid)
 }
 
+// onlyRoot reports whether nobody but root can change a file, whose path is without links,
+// or put another in its place. For root that is no file: it is the person.
+func onlyRoot(path string) bool {
+	if os.Geteuid() == 0 {
+		return false
+	}
+	for at := path; ; at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		if err != nil {
+			return false
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || st.Uid != 0 || info.Mode()&fs.ModeSymlink != 0 || info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 ||
+			info.Mode().Perm()&0o020 != 0 && !ownGroup(st.Gid) {
+			return false
+		}
+		if filepath.Dir(at) == at {
+			return true
+		}
+	}
+}
+
 // overflowUser is the number of all users that a user namespace does not know.
 const overflowUser = 65534
 

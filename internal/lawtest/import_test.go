@@ -94,7 +94,9 @@ var vocabularies = []floor{
 	{pkg: "internal/regular", may: map[string]string{"golang.org/x/sys/...": platform}},
 	{pkg: "internal/xattr", may: map[string]string{"golang.org/x/sys/...": platform}},
 	{pkg: "internal/meant", may: map[string]string{"golang.org/x/text/unicode/norm": "composed and decomposed letters"}},
-	{pkg: "internal/hostexec", not: []string{"net", "net/http"}},
+	{pkg: "internal/hostexec", may: map[string]string{
+		module + "/internal/wholefile": replaces, module + "/internal/filelock": "several processes write down what programs ran",
+	}, not: []string{"net", "net/http"}},
 	{pkg: "internal/sight", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/clip", may: map[string]string{"golang.org/x/text/width": "how wide a letter is on the screen"}},
 	{pkg: "internal/ids"},
