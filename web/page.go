@@ -32,6 +32,8 @@ type Page struct {
 	Links     []Link
 	Image     []byte // if it is one
 	Body      *Body
+
+	drawn bool // it has hardly any text, and scripts that may draw one
 }
 
 // A Link is a link of a page.
@@ -107,6 +109,9 @@ func indentJSON(data []byte) string {
 // recurses.
 const maxDepth = 500
 
+// minText is how many bytes of text a page has at least that does not depend on its scripts.
+const minText = 200
+
 // readHTML reads an HTML page. Its main part is the one that the page marks as
 // such, or that readability finds, or all of it.
 func (p *Page) readHTML(data []byte) error {
@@ -124,6 +129,8 @@ func (p *Page) readHTML(data []byte) error {
 	s := surveyOf(doc)
 	p.Text = s.text.String()
 	p.describe(s, at)
+	text := strings.Join(strings.Fields(p.Text), " ")
+	p.drawn = s.scripts && len(strings.TrimSpace(strings.TrimPrefix(text, first(s.title)))) < minText
 	main := doc
 	if len(s.mains) == 1 && enough(s.mains[0], p.Text) {
 		main = s.mains[0]

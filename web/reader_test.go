@@ -290,6 +290,30 @@ func TestFetchKeepsThePage(t *testing.T) {
 	}
 }
 
+// A page that its scripts draw gives little more than a title, and the result says so.
+func TestFetchOfADrawnPage(t *testing.T) {
+	long := "<p>" + strings.Repeat("word ", 60) + "</p>"
+	for name, c := range map[string]struct {
+		page string
+		says bool
+	}{
+		"an empty root":              {`<title>Shop</title><div id=root></div><script src=app.js></script>`, true},
+		"a module":                   {`<title>Shop</title><div id=app>Loading…</div><script type=module src=app.js></script>`, true},
+		"what it says without":       {`<title>Shop</title><noscript>Enable JavaScript to run this app.</noscript><script>draw()</script>`, true},
+		"a text and a script":        {`<title>Shop</title>` + long + `<script src=count.js></script>`, false},
+		"a short page":               {`<title>Shop</title><p>Closed.</p>`, false},
+		"a short page that has data": {`<title>Shop</title><p>Closed.</p><script type="application/ld+json">{}</script>`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, r := local(t, map[string]http.HandlerFunc{"/a": sends("text/html", c.page)})
+			res, err := call(t, NewFetch(r, nil), new(journal.Memory), nil, map[string]any{"url": url + "/a"})
+			if says := strings.Contains(text(res), "hardly any text of its own"); err != nil || says != c.says || !strings.Contains(text(res), "Shop") {
+				t.Errorf("%s, %v", text(res), err)
+			}
+		})
+	}
+}
+
 func TestCrawl(t *testing.T) {
 	page := func(n int, links ...string) http.HandlerFunc {
 		body := fmt.Sprintf("<title>Page %d</title><p>%s</p>", n, strings.Repeat("word ", 20))

@@ -18,6 +18,7 @@ type survey struct {
 	title, ogTitle, canonical, author, date, baseURL string
 	links                                            []*html.Node
 	mains                                            []*html.Node // that the page marks as its main part
+	scripts                                          bool         // it has scripts, which may draw what it shows
 }
 
 // surveyOf surveys a document.
@@ -35,6 +36,7 @@ func (s *survey) node(n *html.Node, inMain bool) {
 		return
 	case html.ElementNode:
 		if hidden(n) {
+			s.scripts = s.scripts || runs(n)
 			return
 		}
 		s.element(n)
@@ -49,6 +51,12 @@ func (s *survey) node(n *html.Node, inMain bool) {
 	if n.Type == html.ElementNode && htmlmd.IsBlock(n.DataAtom) {
 		s.text.WriteByte('\n')
 	}
+}
+
+// runs reports whether an element is a script that a browser runs, and not data.
+func runs(n *html.Node) bool {
+	t := strings.ToLower(attr(n, "type"))
+	return n.DataAtom == atom.Script && (t == "" || t == "module" || strings.Contains(t, "javascript"))
 }
 
 // isMain reports whether an element is marked as the main part of the page. An

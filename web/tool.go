@@ -196,6 +196,10 @@ func (f *fetcher) read(ctx context.Context, call openmanus.Call, in fetchInput) 
 	}
 	if in.Offset == 0 {
 		shown = p.head() + "\n" + shown
+		if p.drawn {
+			shown = strings.TrimRight(shown, "\n") + "\n\n(The page has hardly any text of its own. It has scripts, which web_fetch does not run, and they may draw" +
+				" the rest: open it in the browser (browser_use, go_to_url), or fetch the address from which the scripts get their data.)"
+		}
 	}
 	res := openmanus.TextResult("%s", shown)
 	if p.Image != nil && len(p.Image) < maxImage {
