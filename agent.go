@@ -127,7 +127,7 @@ func (a *Agent) Configured(n int) Configured {
 	c := Configured{
 		N: n, Spec: a.Spec, System: a.Instructions, Settings: a.Settings,
 		Prices: a.Prices, Window: a.Window, Sandbox: a.Sandbox, FlowEnds: a.FlowEnds,
-		Sources: a.Sources,
+		Sources: a.Sources, Form: len(a.Spec.Answer) > 0 && !a.FlowEnds,
 	}
 	c.Agent = cmp.Or(c.Agent, a.Name)
 	c.Limits = a.Limits.Or(c.Limits)

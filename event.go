@@ -71,6 +71,8 @@ type (
 		Sandbox string `json:"sandbox,omitempty"`
 		// a reply without calls does not end the session; the flow returns an [End]
 		FlowEnds bool `json:"flow_ends,omitempty"`
+		// a reply in words that is no answer by the schema is asked for again: see [ModelSaid].Unfit
+		Form bool `json:"form,omitempty"`
 		// who wrote what in System is not this program's, with the Words
 		Sources []Source `json:"sources,omitempty"`
 		// the workspace until here, of which this one is a copy; the model reads of it
@@ -106,6 +108,9 @@ type (
 		By      string      `json:"by,omitempty"`   // the model, PROVIDER/NAME
 		Aside   []ModelUse  `json:"aside,omitempty"`
 		Sent    llm.Sent    `json:"sent,omitzero"` // the request
+		// why the words, which are to be the answer, do not fit its schema; the first such reply
+		// to a message of the user does not end the session
+		Unfit string `json:"unfit,omitempty"`
 	}
 
 	// Called is a call that the flow makes itself, without asking the model.

@@ -88,6 +88,7 @@ type State struct {
 
 	Softenings  int       // how many there were
 	soft        softening // what they changed since the last reply
+	unfit       bool      // an answer that did not fit its schema was asked for again
 	plainHelped bool      // the last one after which the model replied was plain
 	plainCalls  bool      // the results of Calls are text: see [Softened]
 	configured  int64     // the event of Config
@@ -349,7 +350,7 @@ func isCall(p llm.Part) bool { _, ok := p.(llm.Call); return ok }
 
 // goOn ends a halt, and begins the budgets of a request anew.
 func (s *State) goOn(seq int64) {
-	s.Outcome, s.Steps, s.Replies, s.Moves, s.Since, s.Active, s.past = Outcome{}, 0, 0, 0, seq, 0, nil
+	s.Outcome, s.Steps, s.Replies, s.Moves, s.Since, s.Active, s.past, s.unfit = Outcome{}, 0, 0, 0, seq, 0, nil, false
 }
 
 // resumed folds the continuation of a session that stopped or failed. It starts
@@ -414,10 +415,17 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 			s.giveUp(cs, "not run: the reply was cut off at the output limit, so its calls may be incomplete; say less at once")
 		}
 	}
+	if e.Unfit != "" && !s.unfit {
+		s.unfit = true
+		s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Say(llm.User, fmt.Sprintf(unfitNote, e.Unfit))})
+	}
 	if len(calls) == 0 && len(s.Inbox) == 0 && !s.Config.FlowEnds {
 		s.Outcome = Outcome{Status: Finished}
 	}
 }
+
+// unfitNote is what the model reads after a reply that is no answer by the schema.
+const unfitNote = "(This answer has a form, and your last reply does not have it: %s. Give the answer again in that form.)"
 
 // called folds a call that the flow made, as a reply that is nothing else.
 func (s *State) called(seq int64, e Called) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -48,8 +49,20 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 			Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent}, err)
 	}
 	nameCalls(r.Message.Parts, t.Turn)
-	return openmanus.ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message,
+	return openmanus.ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message, Unfit: unfit(&s.Config, r),
 		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent}, nil
+}
+
+// unfit returns why a reply in words is no answer by the schema of the session's answers, or "".
+func unfit(c *openmanus.Configured, r *llm.Reply) string {
+	text := r.Message.Text()
+	if !c.Form || !r.Stop.Whole() || len(r.Message.Calls()) > 0 || strings.TrimSpace(text) == "" {
+		return ""
+	}
+	if _, err := args.Answer(c.Answer, text); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // sentOf returns what identifies a request.

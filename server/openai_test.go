@@ -89,6 +89,39 @@ func TestChatCompletionFails(t *testing.T) {
 	}
 }
 
+// An answer in words that is to be JSON is asked for again, once.
+func TestChatCompletionAsksAgainForJSON(t *testing.T) {
+	for name, c := range map[string]struct {
+		replies []string
+		status  int
+		want    string
+	}{
+		"words and then JSON":           {[]string{"It is 7.", `{"degrees":7}`}, 200, `{"degrees":7}`},
+		"the wrong JSON, then a fence":  {[]string{`{"degrees":"warm"}`, "```json\n{\"degrees\":7}\n```"}, 200, `{"degrees":7}`},
+		"JSON at once":                  {[]string{`{"degrees":7}`}, 200, `{"degrees":7}`},
+		"words, and words once more":    {[]string{"It is 7.", "I said 7."}, 500, "it is not JSON"},
+		"words, and then the wrong key": {[]string{"It is 7.", `{"x":7}`}, 500, "degrees"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			x := open(t, t.TempDir(), &llmtest.Model{Reply: func(req *llm.Request) llm.Message {
+				n++
+				if said := strings.Contains(fmt.Sprint(req.Messages), "your last reply does not have it"); said != (n > 1) || n > len(c.replies) {
+					t.Errorf("request %d: %v", n, req.Messages)
+				}
+				return llmtest.Say(c.replies[min(n, len(c.replies))-1])
+			}})
+			asks := chat("The weather?")
+			asks["response_format"] = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "weather", "schema": map[string]any{
+				"type": "object", "properties": map[string]any{"degrees": map[string]any{"type": "integer"}}, "required": []string{"degrees"}, "additionalProperties": false}}}
+			out := fmt.Sprint(x.call("POST", "/v1/chat/completions", asks, c.status))
+			if !strings.Contains(out, c.want) || n != len(c.replies) {
+				t.Errorf("%d requests, %s", n, out)
+			}
+		})
+	}
+}
+
 // A client keeps its own history and changes the model: the calls of another maker, with
 // ids of any form, become a part of what the new session is told.
 func TestChatCompletionGoesOnFromAnothersCalls(t *testing.T) {

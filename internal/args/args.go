@@ -130,6 +130,25 @@ func (s *Schema) CheckValue(value string) (string, error) {
 	return value, nil
 }
 
+// Answer returns an answer as JSON that fits a schema. A model that answers with words in
+// place of a call may put it into a code fence.
+func Answer(schema json.RawMessage, answer string) (string, error) {
+	text := strings.TrimSpace(answer)
+	if rest, ok := strings.CutPrefix(text, "```"); ok {
+		text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(rest, "json"), "```"))
+	}
+	s, err := Compile(schema)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.HasPrefix(text, "{"):
+		return s.Check(text)
+	case !json.Valid([]byte(text)):
+		return "", errors.New("it is not JSON")
+	}
+	return s.CheckValue(text)
+}
+
 var errNoObject = errors.New(`the arguments are not a JSON object: write {"name": value, ...}`)
 
 // A member is a member of an object, with its value as it was written.

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -186,7 +185,7 @@ func (p *projector) answer() string {
 		answer = p.lastReply()
 	}
 	if p.structured() {
-		fits, err := fitting(p.state.Config.Spec.Answer, answer)
+		fits, err := args.Answer(p.state.Config.Spec.Answer, answer)
 		if err != nil {
 			return ""
 		}
@@ -204,20 +203,6 @@ func (p *projector) lastReply() string {
 		}
 	}
 	return ""
-}
-
-// fitting returns an answer that fits a schema as JSON. Agents that answer with words in
-// place of a call may put it into a code fence.
-func fitting(schema json.RawMessage, answer string) (string, error) {
-	text := strings.TrimSpace(answer)
-	if rest, ok := strings.CutPrefix(text, "```"); ok {
-		text = strings.TrimSuffix(strings.TrimPrefix(rest, "json"), "```")
-	}
-	s, err := args.Compile(schema)
-	if err != nil {
-		return "", err
-	}
-	return s.Check(text)
 }
 
 // used returns what the turn used.
@@ -254,7 +239,7 @@ func (p *projector) failure() *Error {
 		if !p.structured() {
 			return nil
 		}
-		if _, err := fitting(p.state.Config.Spec.Answer, p.state.Answer); err == nil {
+		if _, err := args.Answer(p.state.Config.Spec.Answer, p.state.Answer); err == nil {
 			return nil
 		} else {
 			e.Code, e.Message = "no_json", "the agent's answer does not fit the schema: "+err.Error()
