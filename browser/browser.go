@@ -274,7 +274,12 @@ func (b *Browser) Active() *Tab { return locked(b, func() *Tab { return b.active
 // New opens an empty tab and makes it the active one. It returns when the tab can
 // be used.
 func (b *Browser) New(ctx context.Context) (*Tab, error) {
-	res, err := cdp.Call(ctx, b.c.root, target.CreateTarget, target.CreateTargetParams{URL: "about:blank"})
+	return b.newIn(ctx, target.CreateTargetParams{URL: "about:blank"})
+}
+
+// newIn is New with what the tab is opened with.
+func (b *Browser) newIn(ctx context.Context, p target.CreateTargetParams) (*Tab, error) {
+	res, err := cdp.Call(ctx, b.c.root, target.CreateTarget, p)
 	if err != nil {
 		return nil, fmt.Errorf("no tab can be opened: %w", err)
 	}

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/domdebugger"
 	"github.com/chromedp/cdproto/domsnapshot"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 )
 
 // A capture is the browser's snapshot of a process of the page: of the page or a
@@ -27,6 +30,30 @@ type capture struct {
 	// The replies that receive and link await: to the frame's element in the
 	// parent's process (nil for the page), the snapshot, and the document's node.
 	owner, snapshot, root reply
+}
+
+// pressEvents are the events by which pages begin a drag of their own.
+var pressEvents = []string{"pointerdown", "mousedown", "touchstart"}
+
+// sorted notes the nodes that listen for presses, which the snapshot does not tell: what
+// is in such a list is dragged. Without an answer, none is known.
+func (c *capture) sorted(ctx context.Context) error {
+	doc, err := cdp.Call(ctx, c.s, runtime.Evaluate, runtime.EvaluateParams{Expression: "document", ObjectGroup: objectGroup})
+	if err != nil || doc.Result == nil || doc.Result.ObjectID == "" {
+		return ctx.Err()
+	}
+	p := domdebugger.GetEventListenersParams{ObjectID: doc.Result.ObjectID, Depth: ptr(int64(-1)), Pierce: ptr(true)}
+	found, err := cdp.Call(ctx, c.s, domdebugger.GetEventListeners, p)
+	c.s.send(runtime.CommandReleaseObject, runtime.ReleaseObjectParams{ObjectID: doc.Result.ObjectID})
+	if err != nil {
+		return ctx.Err()
+	}
+	for _, l := range found.Listeners {
+		if n := c.byID[l.BackendNodeID]; n != nil && slices.Contains(pressEvents, l.Type) {
+			n.presses = true
+		}
+	}
+	return nil
 }
 
 // An axNode is what the accessibility tree says of a node: the part of it that is
@@ -139,7 +166,7 @@ func (c *capture) send() (err error) {
 			return err
 		}
 	}
-	p := domsnapshot.CaptureSnapshotParams{ComputedStyles: []string{"display", "visibility", "cursor"}}
+	p := domsnapshot.CaptureSnapshotParams{ComputedStyles: []string{"display", "visibility", "cursor", "overflow-y", "-webkit-user-modify"}}
 	if c.snapshot, err = c.s.send(domsnapshot.CommandCaptureSnapshot, p); err != nil {
 		return err
 	}
@@ -159,6 +186,9 @@ func (c *capture) receive(ctx context.Context, maxSingle int) error {
 		return errors.New("there is no document")
 	}
 	c.build(&snap)
+	if err := c.sorted(ctx); err != nil {
+		return err
+	}
 	focus, err := c.focus(ctx)
 	if err != nil {
 		return err
@@ -304,8 +334,10 @@ func (c *capture) nodes(doc *document, d *domsnapshot.DocumentSnapshot, str tabl
 		if b := d.Layout.Bounds[l]; len(b) >= 4 {
 			n.box = Rect{b[0], b[1], b[2], b[3]}
 		}
-		if s := d.Layout.Styles[l]; len(s) >= 3 {
+		if s := d.Layout.Styles[l]; len(s) >= 5 {
 			n.display, n.visibility, n.cursor = str.at(s[0]), str.at(s[1]), str.at(s[2])
+			n.clips = str.at(s[3]) != "visible"
+			n.editable = strings.HasPrefix(str.at(s[4]), "read-write")
 		}
 	}
 	c.rare(all, d.Nodes, str)

@@ -1,8 +1,11 @@
 package browser
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // usedRoles are the roles of elements that people use: those of ARIA in lower case,
@@ -29,7 +32,9 @@ func (n *node) usable(within *Element, view, box Rect) (usable, byListener bool)
 		}
 	case "video", "audio":
 		return n.has("controls"), false
-	case "html", "body", "label": // a label stands for its field, which is listed
+	case "body": // the text of an editor is often the body of a frame
+		return n.editable, false
+	case "html", "label": // a label stands for its field, which is listed
 		return false, false
 	}
 	editable, hasEditable := n.attr("contenteditable")
@@ -40,6 +45,9 @@ func (n *node) usable(within *Element, view, box Rect) (usable, byListener bool)
 		slices.Contains(usedRoles, n.value("role")),
 		n.value("draggable") == "true",
 		hasTabindex && !strings.HasPrefix(tabindex, "-") && within == nil:
+		return true, false
+	}
+	if n.dragged() {
 		return true, false
 	}
 	// Nothing names it a control, but it may look or behave like one: it has a
@@ -81,18 +89,62 @@ func (n *node) describe() *Element {
 	if el.Name == "" {
 		el.Name = n.name()
 	}
+	if l := n.labelled(); l != nil {
+		el.label = l.id
+		if n.ax == nil || n.ax.Ignored || el.Name == "" {
+			el.Name = cmp.Or(clip.OneLine(l.text()), el.Name)
+		}
+	}
 	placeholder := n.value("placeholder")
 	add(placeholder != "" && el.Value == "" && placeholder != el.Name, "placeholder="+quote(placeholder, 40))
 	if el.Name == "" && (n.tag == "canvas" || n.tag == "embed" || n.tag == "object") {
 		el.Name = "(a picture: click with x and y)"
 	}
-	add(n.value("draggable") == "true", "draggable")
+	add(n.value("draggable") == "true" || n.dragged(), "draggable")
 	add(n.has("multiple"), "multiple")
 	add(n.has("required") && !slices.Contains(el.State, "required"), "required")
 	if n.tag == "select" {
 		add(true, n.options())
 	}
 	return el
+}
+
+// The types of inputs that are checked.
+const checkbox, radio = "checkbox", "radio"
+
+// dragged reports whether n is to be dragged, by its pointer or by the list that it is in.
+func (n *node) dragged() bool {
+	own := n.parent == nil || n.parent.cursor != n.cursor
+	return n.sorted() || own && (n.cursor == "grab" || n.cursor == "move")
+}
+
+// sorted reports whether n is one of several alike in a list that listens for presses:
+// pages sort such lists by dragging.
+func (n *node) sorted() bool {
+	list := n.parent
+	if list == nil || !list.presses || !list.laid || list.tag == "body" || n.value("role") == "option" || clip.OneLine(n.text()) == "" {
+		return false
+	}
+	alike, others := 0, 0
+	for _, k := range list.children {
+		switch {
+		case k.kind != elementNode || !k.laid:
+		case k.tag == n.tag:
+			alike++
+		default:
+			others++
+		}
+	}
+	return alike > 1 && others == 0
+}
+
+// labelled returns the label that a click can hit in place of a checkbox or a radio button,
+// which pages hide to draw their own; nil for other elements.
+func (n *node) labelled() *node {
+	if n.tag == "input" && (n.inputKind() == checkbox || n.inputKind() == radio) {
+		return n.label()
+	}
+	return nil
 }
 
 // shownRole returns the role of an element, or "" if its tag or its type already

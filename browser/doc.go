@@ -50,7 +50,9 @@
 // elements from that tree, and page.go the text that a model reads. point.go
 // finds the place where an element can be hit; mouse.go and keyboard.go use it.
 // The files tool*.go are browser_use: tool_preview.go says what an act would do
-// before it is done, for the user who is asked, and tool_form.go fills in forms.
+// before it is done, for the user who is asked, and tool_form.go fills in forms;
+// choose.go chooses in lists that are no <select>. virtual.go says what a list does not
+// draw, and files.go shows pages of the workspace.
 // mark.go makes the pictures for models and for people, execute.go runs scripts.
 // proxy.go is the proxy of one browser, through which everything passes that its
 // pages request; judge.go judges what a browser requests that was running already.

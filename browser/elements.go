@@ -22,8 +22,11 @@ type Element struct {
 	InView bool
 
 	ref
-	byListener bool // it is listed only because it listens for clicks
-	container  bool // it contains elements that are listed instead of it
+	label      cdp.BackendNodeID // that can be hit in its place, or 0
+	editable   bool              // it is a text without being an <input> or a <textarea>
+	bare       bool              // it has no size: the place is that of what is around it
+	byListener bool              // it is listed only because it listens for clicks
+	container  bool              // it contains elements that are listed instead of it
 }
 
 // A ref identifies a node: one of a frame that belongs to a session. It is valid
@@ -153,6 +156,7 @@ func (b *builder) node(n *node, within *Element) {
 		if within, deeper = b.element(n, within); !deeper {
 			return
 		}
+		defer b.hint(n)
 	}
 	for _, k := range n.children {
 		b.node(k, within)
@@ -183,16 +187,24 @@ func (b *builder) element(n *node, within *Element) (_ *Element, deeper bool) {
 	}
 	opaque := n.tag == "select" || n.tag == "textarea" || n.tag == "input" // what is in it is its value
 	file := n.tag == "input" && n.inputKind() == "file"                    // usable even if it is hidden
-	if !file && (!n.laid || n.visibility == "hidden") {
+	shown, box := n, b.place(n)
+	if l := n.labelled(); l != nil && (n.whereShown() == nil || !b.reachable(box)) {
+		shown, box = l, b.place(l) // its label stands for it
+	}
+	bare := n.laid && n.value("role") == "textbox" && (box.W == 0 || box.H == 0)
+	for p := n.parent; bare && p != nil && (box.W == 0 || box.H == 0); p = p.parent {
+		box = b.place(p) // a field that gets keys for what an editor draws
+	}
+	if !file && (!shown.laid || shown.visibility == "hidden") {
 		return within, n.tag != "select"
 	}
-	box := b.place(n)
 	usable, byListener := n.usable(within, b.view, box)
 	if !usable || !file && n.tag != "a" && !b.reachable(box) {
 		return within, !opaque
 	}
 	el := n.describe()
-	el.ref, el.Box, el.InView, el.byListener = n.ref(), box, n.laid && b.sees(box), byListener
+	el.ref, el.Box, el.InView, el.byListener = n.ref(), box, shown.laid && b.sees(box), byListener
+	el.editable, el.bare = n.editable || bare, bare
 	if within != nil && within.byListener {
 		within.container = true
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/input"
 )
 
 var (
@@ -58,7 +59,32 @@ func (t *Tab) Scroll(ctx context.Context, el *Element, pixels int, up bool) (int
 		}
 		return t.call(ctx, r, scrollJS, &moved, sign*pixels, sign)
 	})
+	if moved == 0 && err == nil && el != nil {
+		return t.wheel(ctx, el, pixels, sign)
+	}
 	return max(moved, -moved), out, err
+}
+
+// wheel turns the wheel of the mouse over an element, for lists that scroll by a script of
+// theirs. It returns by how many pixels, or 0 if the page is as before.
+func (t *Tab) wheel(ctx context.Context, el *Element, pixels, sign int) (int, Outcome, error) {
+	if pixels == 0 {
+		pixels = 400
+	}
+	before := t.fingerprint(ctx)
+	out, err := t.do(ctx, el, func(ctx context.Context) error {
+		p, err := t.point(ctx, el, nil)
+		if err != nil {
+			return err
+		}
+		turn := map[string]any{"type": "mouseWheel", "x": p.X, "y": p.Y, "deltaX": 0, "deltaY": sign * pixels}
+		return sendAll(ctx, t, "the mouse", input.CommandDispatchMouseEvent, []map[string]any{turn})
+	})
+	var why blocked
+	if errors.As(err, &why) || err == nil && before == t.fingerprint(ctx) {
+		return 0, out, nil
+	}
+	return pixels, out, err
 }
 
 // ScrollTo scrolls to the first place on the page that has the text, in frames too. A text

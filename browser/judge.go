@@ -29,7 +29,7 @@ var judgeAll = fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern:
 // judge makes the requests of the tab be judged from now on, if those of its browser
 // are.
 func (t *Tab) judge(ctx context.Context) error {
-	if t.b.gate == nil || t.b.gate.check == nil {
+	if (t.b.gate == nil || t.b.gate.check == nil) && locked(t.b, func() bool { return t.shelf == nil }) {
 		return nil
 	}
 	var all []*session
@@ -56,7 +56,16 @@ func (b *Browser) requestPaused(s *session, params jsonv2.Value) {
 			URL string `json:"url"`
 		} `json:"request"`
 	}
-	if decode(params, &ev) != nil || b.gate == nil {
+	if decode(params, &ev) != nil {
+		return
+	}
+	if s.tab != nil {
+		if sh := locked(b, func() *shelf { return s.tab.shelf }); sh != nil {
+			go b.serve(s, sh, ev.ID, ev.Request.URL)
+			return
+		}
+	}
+	if b.gate == nil {
 		return
 	}
 	go func() { // a rule may have to be read

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"strings"
 	"unicode"
 
@@ -24,8 +25,10 @@ const maxTyped = 200
 // keys of the text.
 func (t *Tab) Type(ctx context.Context, el *Element, text string) (Outcome, error) {
 	return t.do(ctx, el, func(ctx context.Context) error {
-		if el.Kind != "file" { // which prepare.js refuses, though it may be hidden
-			if _, err := t.point(ctx, el, nil); err != nil {
+		if el.Kind != "file" && !el.bare { // prepare.js refuses a file, which may be hidden
+			_, err := t.point(ctx, el, nil)
+			var why blocked
+			if err != nil && !(el.Kind == "range" && errors.As(err, &why)) { // pages draw their own over it
 				return err
 			}
 		}
@@ -33,10 +36,16 @@ func (t *Tab) Type(ctx context.Context, el *Element, text string) (Outcome, erro
 		if err := t.call(ctx, el.ref, prepareJS, &how, text); err != nil || how == "set" {
 			return err
 		}
+		if el.editable || el.Tag == "textarea" { // an editor's own selection is not that of the browser
+			all, _ := keyEvents("Control+a")
+			if err := t.keys(ctx, all); err != nil {
+				return err
+			}
+		}
 		if text == "" {
 			return t.keys(ctx, kb.Encode([]rune(kb.Delete)[0]))
 		}
-		return t.write(ctx, text, el.Tag != "textarea" && el.Tag != "div")
+		return t.write(ctx, text, el.Tag != "textarea" && !el.editable)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/input"
@@ -254,10 +255,49 @@ func (t *Tab) dragMouse(ctx context.Context, from, to Point) error {
 			return err
 		}
 	}
-	if err := t.drop(ctx, to, drag); err != nil {
+	if drag, err := t.holdDrag(ctx, to, drag); err != nil {
+		return err
+	} else if err := t.drop(ctx, to, drag); err != nil {
 		return err
 	}
 	return t.mouse(ctx, presses(to, Button{})[1])
+}
+
+// A page takes note of a drag now and then, and pays no attention for a moment after it
+// has moved something. A person holds what they drag before they let it go.
+const (
+	rests    = 4
+	restTime = 60 * time.Millisecond // each
+)
+
+// holdDrag stays at the end of a drag for a moment. It returns the HTML drag, which the browser may report only
+// now, or nil.
+func (t *Tab) holdDrag(ctx context.Context, at Point, drag *input.DragData) (*input.DragData, error) {
+	for i := range rests {
+		select {
+		case <-ctx.Done():
+			return drag, ctx.Err()
+		case <-time.After(restTime):
+		}
+		if drag != nil {
+			if err := t.dragEvent(ctx, input.DispatchDragEventTypeDragOver, at, drag); err != nil {
+				return drag, err
+			}
+			continue
+		}
+		move := mouseEvent(input.DispatchMouseEventTypeMouseMoved, Point{at.X + float64(i%2), at.Y})
+		move.Button, move.Buttons = input.MouseButtonLeft, 1
+		if err := t.mouse(ctx, move); err != nil {
+			return drag, err
+		}
+		t.b.note(func() { drag = t.drag })
+		if drag != nil {
+			if err := t.dragEvent(ctx, input.DispatchDragEventTypeDragEnter, at, drag); err != nil {
+				return drag, err
+			}
+		}
+	}
+	return drag, nil
 }
 
 // drop ends an HTML drag. The browser may report the drag only now; without one,

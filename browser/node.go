@@ -36,23 +36,67 @@ type node struct {
 	box                         Rect   // in its document
 	shown                       string // the text that the page displays
 	display, visibility, cursor string
+	clips                       bool // what is in it does not reach beyond it
+	editable                    bool // by its own or by what is around it
 
 	field   *string // of an input or textarea: what is in it
 	checked bool
 	listens bool    // for clicks
+	presses bool    // it listens for the beginning of presses
 	ax      *axNode // what the accessibility tree says of it, or nil
 }
 
 // An attr is an attribute of an element; its name is in lower case in HTML.
 type attr struct{ name, value string }
 
+// label returns the label of a field that shows itself, or nil: one around it, or one that names it.
+func (n *node) label() *node {
+	for p := n.parent; p != nil; p = p.parent {
+		if p.tag == "label" && !p.has("for") {
+			return p.whereShown()
+		}
+	}
+	id, ok := n.attr("id")
+	if !ok {
+		return nil
+	}
+	if n.doc.labels == nil {
+		n.doc.labels = make(map[string]*node)
+		for _, l := range n.doc.nodes {
+			if l.tag == "label" && n.doc.labels[l.value("for")].whereShown() == nil {
+				n.doc.labels[l.value("for")] = l
+			}
+		}
+	}
+	if l := n.doc.labels[id].whereShown(); l != nil && l.root() == n.root() {
+		return l
+	}
+	return nil
+}
+
+// whereShown returns n if it has a place on the page, else nil; n may be nil.
+func (n *node) whereShown() *node {
+	if n == nil || !n.laid || n.visibility == "hidden" || n.box.W < 2 || n.box.H < 2 {
+		return nil
+	}
+	return n
+}
+
+// root returns the shadow root that a node is in, or nil.
+func (n *node) root() *node {
+	for n = n.parent; n != nil && n.kind != fragmentNode; n = n.parent {
+	}
+	return n
+}
+
 // A document is one document of a page: that of the tab, or of a frame.
 type document struct {
 	s          *session
 	frame      cdp.FrameID
 	url, title string
-	scroll     Point   // how far it is scrolled
-	nodes      []*node // all of them, each before those in it
+	scroll     Point            // how far it is scrolled
+	nodes      []*node          // all of them, each before those in it
+	labels     map[string]*node // of fields, by their ids; nil until one is looked for
 }
 
 // attr returns the value of an attribute and whether the node has it.

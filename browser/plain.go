@@ -62,10 +62,12 @@ func (n *node) candidate() bool {
 	case "a", "area", "audio", "button", "canvas", "embed", "input", "object", "select", "summary", "textarea",
 		"video":
 		return true
-	case "html", "body", "label", "option", "script", "style", "noscript", "template", "head", "meta", "link":
+	case "body":
+		return n.editable
+	case "html", "label", "option", "script", "style", "noscript", "template", "head", "meta", "link":
 		return false
 	}
-	return strings.Contains(n.tag, "-") || n.listens || n.cursor == "pointer" ||
+	return strings.Contains(n.tag, "-") || n.listens || n.cursor == "pointer" || n.dragged() ||
 		n.has("role") || n.has("contenteditable") || n.has("draggable") || n.has("tabindex")
 }
 

@@ -114,9 +114,20 @@ func (t *Tab) hanging(ctx context.Context) (_ context.Context, done func()) {
 	return ctx, func() { cancel(nil); <-watched }
 }
 
-// tryPoint scrolls an element into view and returns where it can be hit now, or
-// a blocked.
+// tryPoint scrolls an element, or the label that stands for it, into view and returns
+// where it can be hit now, or a blocked.
 func (t *Tab) tryPoint(ctx context.Context, el *Element, offset *Point) (Point, error) {
+	p, err := t.tryElement(ctx, el, offset)
+	var why blocked
+	if el.label == 0 || !errors.As(err, &why) {
+		return p, err
+	}
+	label := *el
+	label.node, label.label = el.label, 0
+	return t.tryElement(ctx, &label, offset)
+}
+
+func (t *Tab) tryElement(ctx context.Context, el *Element, offset *Point) (Point, error) {
 	id, err := t.object(ctx, el.ref)
 	if err != nil {
 		return Point{}, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,8 +31,7 @@ import (
 //
 //	ACTION KEY=VALUE …   a call. index="button Send" is the index of the first
 //	                     element, as the agent last read them, whose line has
-//	                     these words in this order; so are those in fields=[…],
-//	                     which is JSON without spaces
+//	                     these words in this order; so are those in fields=[{…}]
 //	preview ACTION …     what the user is shown before they allow the call, and
 //	                     its scope, as a result
 //	want TEXT            the last result has the text
@@ -43,10 +43,12 @@ import (
 //
 // A call that fails without a line "error" after it fails the test. $SITE is
 // the address of the site, $OTHER the same site under another origin.
-func TestRuns(t *testing.T)    { playAll(t, "testdata/runs/*.txtar") }
-func TestMiniWoB(t *testing.T) { playAll(t, "testdata/miniwob/*.txtar") }
+func TestRuns(t *testing.T)    { eachScript(t, "testdata/runs/*.txtar", playAlone) }
+func TestMiniWoB(t *testing.T) { eachScript(t, "testdata/miniwob/*.txtar", playAlone) }
 
-func playAll(t *testing.T, pattern string) {
+func playAlone(t *testing.T, a *txtar.Archive) { play(t, a, nil) }
+
+func eachScript(t *testing.T, pattern string, play func(*testing.T, *txtar.Archive)) {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
@@ -62,10 +64,12 @@ func playAll(t *testing.T, pattern string) {
 	}
 }
 
-func play(t *testing.T, a *txtar.Archive) {
+// play plays a script on a site that also has more pages.
+func play(t *testing.T, a *txtar.Archive, more map[string]http.HandlerFunc) {
 	pages := map[string]http.HandlerFunc{"/slow": slow, "/loop": loop, "/file/{name}": file, "/big": big, "/upload": upload, "/login": login, "/hang.js": slow, "/failing": failing}
+	maps.Copy(pages, more)
 	dir := t.TempDir()
-	script := ""
+	script, files := "", make(map[string]string)
 	var site_, other string
 	for _, f := range a.Files {
 		kind, name, _ := strings.Cut(f.Name, " ")
@@ -76,9 +80,7 @@ func play(t *testing.T, a *txtar.Archive) {
 				serve(strings.NewReplacer("$SITE", site_, "$OTHER", other).Replace(data))(w, r)
 			}
 		case "file":
-			if err := os.WriteFile(filepath.Join(dir, name), f.Data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			files[name] = string(f.Data)
 		case "do":
 			script = string(f.Data)
 		default:
@@ -87,6 +89,11 @@ func play(t *testing.T, a *txtar.Archive) {
 	}
 	site_ = site(t, pages)
 	other = elsewhere(t, site_)
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(data, "$SITE", site_)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	ws, err := workspace.NewDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +211,7 @@ func (p *player) line(line string) {
 	}
 }
 
-var pair = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|\S+)`)
+var pair = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|\[\{.*\}\]|\S+)`)
 
 // arguments returns the arguments of a call.
 func (p *player) arguments(action, rest string) string {

@@ -30,6 +30,9 @@ type Tab struct {
 	// judged means that what the page requests is judged: see judge. b.mu guards it.
 	judged bool
 
+	// shelf has the files that are the pages of the tab, or is nil. b.mu guards it.
+	shelf *shelf
+
 	// ready is closed when prepare has subscribed to all events: an event that is
 	// missed would be waited for in vain.
 	ready chan struct{}
@@ -116,7 +119,8 @@ func newTab(b *Browser, s *session, info *target.Info) *Tab {
 	s.tab = t
 	for _, o := range b.Tabs() {
 		if info.OpenerID != "" && o.s.target == info.OpenerID {
-			t.opener, t.judged = o, locked(b, func() bool { return o.judged })
+			t.opener = o
+			b.note(func() { t.judged, t.shelf = o.judged, o.shelf })
 		}
 	}
 	return t

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,10 +82,48 @@ func (c *runner) address(ctx context.Context) (string, error) {
 	return u.String(), nil
 }
 
+// pages makes the tab that shows files the active one, if the call names a file, or else
+// one that shows pages of the web, and returns the address that it is to open.
+func (c *runner) pages(ctx context.Context) (string, error) {
+	name := ""
+	if blank(c.in.URL) {
+		var err error
+		if name, err = c.workspaceName(ctx); err != nil {
+			return "", err
+		}
+		if _, err := fs.Stat(c.tool.cfg.Files.FS(), name); err != nil {
+			return "", fmt.Errorf("%s cannot be shown: %w", name, err)
+		}
+	} else if _, err := c.address(ctx); err != nil {
+		return "", err
+	}
+	onShelf := func(t *Tab) bool { return locked(c.b, func() bool { return t.shelf != nil }) }
+	if onShelf(c.tab) != (name != "") {
+		tabs := slices.DeleteFunc(c.b.Tabs(), func(t *Tab) bool { return onShelf(t) != (name != "") })
+		var err error
+		switch {
+		case len(tabs) > 0:
+			c.tab = tabs[len(tabs)-1]
+			err = c.tab.Activate(ctx)
+		case name != "":
+			c.tab, err = c.b.newShelf(ctx, c.tool.cfg.Files.FS())
+		default:
+			c.tab, err = c.b.New(ctx)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if name != "" {
+		return fileAddress(name), nil
+	}
+	return c.address(ctx)
+}
+
 // goTo opens a page in the active tab. It answers an open dialog first, and
 // dismisses it unless it asks whether to leave the page.
 func (c *runner) goTo(ctx context.Context) (string, Outcome, error) {
-	to, err := c.address(ctx)
+	to, err := c.pages(ctx)
 	if err != nil {
 		return "", Outcome{}, err
 	}
@@ -116,6 +156,9 @@ func (c *runner) refresh(ctx context.Context) (string, Outcome, error) {
 
 // openTab opens a page in a new tab. After an error the tab stays open.
 func (c *runner) openTab(ctx context.Context) (string, Outcome, error) {
+	if blank(c.in.URL) {
+		return c.goTo(ctx) // files have one tab
+	}
 	to, err := c.address(ctx)
 	if err != nil {
 		return "", Outcome{}, err
@@ -237,11 +280,25 @@ func (c *runner) scroll(ctx context.Context) (string, Outcome, error) {
 		return "", Outcome{}, errors.New("scroll_amount is negative: use scroll_up and scroll_down")
 	}
 	way := strings.TrimPrefix(c.in.Action, "scroll_")
+	was := c.height(ctx)
 	moved, out, err := c.tab.Scroll(ctx, c.el, c.in.ScrollAmount, way == "up")
+	did := fmt.Sprintf("Scrolled %s by %d pixels", way, moved)
 	if moved == 0 {
-		return fmt.Sprintf("It cannot be scrolled %s any further", way), Outcome{}, err
+		did, out = fmt.Sprintf("It cannot be scrolled %s any further", way), Outcome{}
 	}
-	return fmt.Sprintf("Scrolled %s by %d pixels", way, moved), out, err
+	if now := c.height(ctx); err == nil && now > was {
+		did += fmt.Sprintf("; the page loaded more and is %.0f pixels longer", now-was)
+	}
+	return did, out, err
+}
+
+// height returns how tall the page is, or 0 if it cannot be seen.
+func (c *runner) height(ctx context.Context) float64 {
+	page, err := c.tab.State(ctx)
+	if err != nil || page.Dialog != nil {
+		return 0
+	}
+	return page.Above + page.Height + page.Below
 }
 
 // scrollTo scrolls to a text. The error is the one of OpenManus.
@@ -268,8 +325,37 @@ func (c *runner) options(ctx context.Context) (string, Outcome, error) {
 }
 
 func (c *runner) choose(ctx context.Context) (string, Outcome, error) {
+	did := fmt.Sprintf("Selected option '%s' from dropdown at index %d", *c.in.Text, c.el.Index)
+	if c.el.Tag != "select" {
+		has, err := c.tab.fieldValue(ctx, c.el)
+		if err != nil {
+			return "", Outcome{}, err
+		}
+		out, err := c.tab.chooseListed(ctx, c.el, *c.in.Text, has)
+		return did, out, err
+	}
 	out, err := c.tab.Select(ctx, c.el, *c.in.Text)
-	return fmt.Sprintf("Selected option '%s' from dropdown at index %d", *c.in.Text, c.el.Index), out, err
+	if err != nil {
+		return "", out, err
+	}
+	return did + c.now(ctx, c.el, *c.in.Text), out, nil
+}
+
+// now reads a field back after it was set, and says what it holds if that is something
+// else: pages cut, change and complete what is typed. It says nothing of a field that is gone.
+func (c *runner) now(ctx context.Context, el *Element, set string) string {
+	v, err := c.tab.fieldValue(ctx, el)
+	switch {
+	case err != nil || v.Kind == "":
+		return ""
+	case v.Kind == secretField && !v.holds(set):
+		return "; the page has not taken the password as it was typed"
+	case v.Kind == comboField && v.Open:
+		return "; nothing is chosen yet: choose with select_dropdown_option, or click an option"
+	case v.Kind == secretField, v.holds(set), slices.Contains(v.Values, set):
+		return ""
+	}
+	return "; the field has " + v.say() + " now"
 }
 
 // input types into a field. The result does not repeat a password.
@@ -279,7 +365,10 @@ func (c *runner) input(ctx context.Context) (string, Outcome, error) {
 		did = fmt.Sprintf("Input the password into element at index %d", c.el.Index)
 	}
 	out, err := c.tab.Type(ctx, c.el, *c.in.Text)
-	return did, out, err
+	if err != nil || out.Moved || out.Tab != nil {
+		return did, out, err
+	}
+	return did + c.now(ctx, c.el, *c.in.Text), out, nil
 }
 
 // keys presses keys, or types a text, where the focus is.
@@ -304,8 +393,26 @@ func (c *runner) click(ctx context.Context) (string, Outcome, error) {
 			"element %d is a drop-down: choose with select_dropdown_option", c.el.Index)
 	}
 	how.At = at
+	did := fmt.Sprintf("Clicked element at index %d", c.el.Index)
 	out, err := c.tab.Click(ctx, c.el, how)
-	return fmt.Sprintf("Clicked element at index %d", c.el.Index), out, err
+	if err == nil && (c.el.Kind == checkbox || c.el.Kind == radio || c.el.Role == "switch") {
+		if out, err = c.tab.Rest(ctx, out); err == nil && !out.Moved {
+			did += c.state(ctx, c.el)
+		}
+	}
+	return did, out, err
+}
+
+// state says whether a box is checked now, or "" for what is no box any more.
+func (c *runner) state(ctx context.Context, el *Element) string {
+	v, err := c.tab.fieldValue(ctx, el)
+	switch {
+	case err != nil || v.Kind != checkField && v.Kind != radioField:
+		return ""
+	case v.holds("true"):
+		return ", which is checked now"
+	}
+	return ", which is not checked now"
 }
 
 // drag drags an element to another one or to a place.
@@ -314,8 +421,36 @@ func (c *runner) drag(ctx context.Context) (string, Outcome, error) {
 	if c.to != nil {
 		did += fmt.Sprintf(" to element at index %d", c.to.Index)
 	}
+	was := c.place(ctx)
 	out, err := c.tab.Drag(ctx, c.el, c.to, c.in.point())
-	return did, out, err
+	if err != nil || out.Moved {
+		return did, out, err
+	}
+	switch now := c.place(ctx); {
+	case was == nil || len(out.Dialogs) > 0:
+	case now == nil:
+		did += ", which is gone"
+	case *now == *was:
+		did += ", which is where it was"
+	default:
+		did += fmt.Sprintf(", which is at %.0f, %.0f of the page now", now.X, now.Y)
+	}
+	return did, out, nil
+}
+
+// place returns where the call's element is on the page, or nil if it is not there.
+func (c *runner) place(ctx context.Context) *Rect {
+	page, err := c.tab.State(ctx)
+	if err != nil {
+		return nil
+	}
+	el := page.Element(c.el.Index)
+	if el == nil {
+		return nil
+	}
+	at := el.Box
+	at.Y += page.Above
+	return &at
 }
 
 // dialog answers the open dialog; a prompt without text gets its default.

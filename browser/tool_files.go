@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/clip"
@@ -216,6 +217,11 @@ func (c *runner) upload(ctx context.Context) (string, Outcome, error) {
 		did += fmt.Sprintf(" into element at index %d", c.el.Index)
 	}
 	out, err := c.tab.Upload(ctx, c.el, local)
+	if err == nil && c.el != nil && c.el.Kind == fileField && !out.Moved {
+		if v, err := c.tab.fieldValue(ctx, c.el); err == nil && !slices.Contains(v.Values, path.Base(local)) {
+			did += "; the field has " + v.say() + " now"
+		}
+	}
 	return did, out, err
 }
 

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 //go:embed js/value.js
@@ -20,6 +18,8 @@ var valueJS string
 type fieldValue struct {
 	Kind   string
 	Values []string // several ways to write the same, or several options
+	Open   bool     // its list is shown
+	Types  bool     // it takes text to find a choice
 }
 
 // The kinds of fields.
@@ -27,6 +27,8 @@ const (
 	textField   = "text"
 	secretField = "secret" // its text is not repeated
 	selectField = "select"
+	comboField  = "combo" // typed or not, only a choice counts
+	fileField   = "file"
 	checkField  = "check"
 	radioField  = "radio"
 )
@@ -147,6 +149,8 @@ func (c *runner) fillField(ctx context.Context, el *Element, text string) (Outco
 	switch v.Kind {
 	case selectField:
 		return c.tab.Select(ctx, el, text)
+	case comboField:
+		return c.tab.chooseListed(ctx, el, text, v)
 	case checkField, radioField:
 		want, err := checked(text)
 		switch {
@@ -204,7 +208,18 @@ func (c *runner) checkField(ctx context.Context, el *Element, text string) error
 	if v.Kind == secretField {
 		return errors.New("the page has not taken the password as it was typed")
 	}
-	return fmt.Errorf("the page has %s there, not %q", clip.OneLine(quote(strings.Join(v.Values[:min(1, len(v.Values))], ""), 100)), cut(text, 100))
+	return fmt.Errorf("the page has %s there, not %q", v.say(), cut(text, 100))
+}
+
+// say says what a field holds.
+func (v fieldValue) say() string {
+	if len(v.Values) == 0 {
+		return "nothing"
+	}
+	if v.Kind == comboField || v.Kind == fileField {
+		return quote(strings.Join(slices.DeleteFunc(slices.Clone(v.Values), blank), ", "), 100)
+	}
+	return quote(v.Values[0], 100)
 }
 
 // holds reports whether a field has the value that text stands for.

@@ -264,8 +264,31 @@ func (c *runner) effects(ctx context.Context, did string, out Outcome) string {
 		add(d.Open, "it shows a dialog (%s): %q, which handle_dialog answers", d.Kind, cut(d.Message, 300))
 		add(!d.Open, "it showed the dialog (%s) %q, which was accepted", d.Kind, cut(d.Message, 300))
 	}
+	if host := c.refusedHosts(); host != "" {
+		add(true, "a page of the workspace is shown without a network: it did not get what it wants from %s, so put that beside it", host)
+	}
 	add(out.Loading, "something is still loading")
 	return b.String()
+}
+
+// refusedHosts names the hosts from which a page of the workspace wanted something since
+// the last call, three at most.
+func (c *runner) refusedHosts() string {
+	var hosts []string
+	if c.b == nil {
+		return ""
+	}
+	c.b.note(func() {
+		for _, t := range c.b.tabs {
+			if t.shelf != nil {
+				hosts = slices.AppendSeq(hosts, maps.Keys(t.shelf.refused))
+				clear(t.shelf.refused)
+			}
+		}
+	})
+	slices.Sort(hosts)
+	hosts = slices.Compact(hosts)
+	return strings.Join(hosts[:min(len(hosts), 3)], ", ")
 }
 
 // explain says what an error means for the model, and what to try. limited is the
@@ -395,7 +418,7 @@ func (c *runner) sources(page *Page, tabs []TabInfo) []openmanus.Source {
 	seen := make(map[string]bool)
 	add := func(address string, words ...string) {
 		host := hostOf(address)
-		if host == "" || seen[address] {
+		if host == "" || host == filesHost || seen[address] {
 			return
 		}
 		seen[address] = true
@@ -404,6 +427,15 @@ func (c *runner) sources(page *Page, tabs []TabInfo) []openmanus.Source {
 	for _, u := range urls {
 		add(u)
 	}
+	c.b.note(func() { // a page of the workspace is made of files
+		for _, t := range c.b.tabs {
+			if t.shelf != nil && shelved(page.URL) != "" {
+				for _, name := range slices.Sorted(maps.Keys(t.shelf.served)) {
+					all = append(all, openmanus.FileSource(name))
+				}
+			}
+		}
+	})
 	for _, t := range tabs {
 		add(t.URL, t.URL, cmp.Or(t.Title, t.URL))
 	}

@@ -23,6 +23,7 @@ var (
 	theAction = openmanus.Argument{Name: "action", Kind: openmanus.TextArgument, Does: openmanus.Reads}
 	requests  = openmanus.Argument{Name: "url", Kind: openmanus.URLArgument, Does: openmanus.Requests, Local: true}
 	writesTo  = openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Writes}
+	shows     = openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Reads}
 	uploads   = openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Sends}
 	searches  = openmanus.Argument{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends}
 	types     = openmanus.Argument{Name: "text", Kind: openmanus.TextArgument, Does: openmanus.Sends}
@@ -44,6 +45,9 @@ func (t *Tool) ArgumentsOf(call openmanus.Call) []openmanus.Argument {
 func (p params) uses() []openmanus.Argument {
 	switch p.Action {
 	case "go_to_url", "open_tab":
+		if blank(p.URL) {
+			return []openmanus.Argument{shows}
+		}
 		return []openmanus.Argument{requests}
 	case "download":
 		if p.Index != nil {
@@ -69,7 +73,7 @@ func (p params) uses() []openmanus.Argument {
 }
 
 // arguments declare what browser_use does with its arguments, whatever the action.
-var arguments = []openmanus.Argument{requests, writesTo, uploads, searches, types, pressed, fills, scripts, executes}
+var arguments = []openmanus.Argument{requests, writesTo, shows, uploads, searches, types, pressed, fills, scripts, executes}
 
 // params are the arguments of a call.
 type params struct {
@@ -120,7 +124,7 @@ type need struct {
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 var (
-	needURL   = need{"URL", func(p params) bool { return !blank(p.URL) }}
+	needURL   = need{"URL", func(p params) bool { return !blank(p.URL) || p.FilePath != "" }}
 	needIndex = need{"Index", func(p params) bool { return p.Index != nil }}
 	needPlace = need{"Index", func(p params) bool { return p.Index != nil || p.point() != nil }}
 	needText  = need{"Text", func(p params) bool { return p.Text != nil }}
@@ -176,7 +180,7 @@ func parseAddress(raw string) (*url.URL, error) {
 	switch {
 	case !ok || scheme == "http" || scheme == "https":
 	case strings.HasPrefix(rest, "//"), scheme != "localhost" && !strings.Contains(scheme, "."): // no host with a port
-		return nil, fmt.Errorf("%s: only http and https addresses are opened", raw)
+		return nil, fmt.Errorf("%s: only http and https addresses are opened, and with file_path a file of the workspace", raw)
 	}
 	return egress.ParseURL(raw)
 }

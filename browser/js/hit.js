@@ -4,9 +4,12 @@
 function (hit) {
 	const up = n => n.assignedSlot || n.parentNode || n.host || null;
 	const within = (n, of) => { for (; n; n = up(n)) if (n === of) return true; return false; };
-	if (within(hit, this)) return "";
-	// A node that is slotted into a closed root does not tell its slot.
-	const slotted = el => [...el.querySelectorAll("slot")].some(s => s.assignedElements({flatten: true}).some(a => within(hit, a)));
+	// What is in a label and reacts itself keeps the click from the label's field.
+	const own = this.localName === "label" && hit.nodeType === 1 && hit !== this && hit.closest("a[href], button, select, textarea, input");
+	if (within(hit, this) && !(own && own !== this.control && within(own, this))) return "";
+	// A node that is slotted into a closed root does not tell its slot, and text that is
+	// slotted is found as the host that it is in.
+	const slotted = el => [...el.querySelectorAll("slot")].some(s => s.assignedNodes({flatten: true}).some(a => within(hit, a) || a.nodeType === 3 && a.parentNode === hit && a.data.trim()));
 	if (this.querySelectorAll && slotted(this)) return "";
 	if (this.shadowRoot && slotted(this.shadowRoot)) return "";
 	// A click on the label of a field is a click on the field. So is one on an element

@@ -23,12 +23,15 @@ function (text) {
 	if (el.localName === "input" && ["checkbox", "radio", "button", "submit", "reset", "image"].includes(el.type)) throw new Error(`an input of the type ${el.type} takes no text: click it`);
 	if (el.localName === "input" && el.type === "file") throw new Error("it takes a file: use upload_file");
 	if (el.localName === "select") throw new Error("it is a drop-down: use select_dropdown_option");
-	el.focus({preventScroll: true});
 	if (el.localName === "input" || el.localName === "textarea") {
+		el.focus({preventScroll: true});
 		el.select();
 		return "type";
 	}
-	if (el.isContentEditable) {
+	if (el.isContentEditable) { // only the element around all that is editable can have the focus
+		let host = el;
+		while (host.parentElement && host.parentElement.isContentEditable && host !== el.ownerDocument.body) host = host.parentElement;
+		host.focus({preventScroll: true});
 		const range = el.ownerDocument.createRange();
 		range.selectNodeContents(el);
 		const sel = el.getRootNode().getSelection ? el.getRootNode().getSelection() : el.ownerDocument.getSelection();
@@ -38,5 +41,10 @@ function (text) {
 	}
 	const inner = el.querySelector("input, textarea, [contenteditable]") || el.shadowRoot && el.shadowRoot.querySelector("input, textarea, [contenteditable]");
 	if (inner && inner !== el) throw new Error("it takes no text: use the field in it");
+	el.focus({preventScroll: true});
+	for (let root = el.getRootNode(), on = el; on; on = root.host, root = on && on.getRootNode()) {
+		const active = root.activeElement;
+		if (!active || active !== on && !on.contains(active)) throw new Error("it takes no text, because it cannot get the focus: name a field, or click it and use send_keys");
+	}
 	return "type";
 }

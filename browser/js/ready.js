@@ -4,7 +4,7 @@ async function () {
 	if (!el || !el.isConnected) return "it is no longer on the page";
 	const style = getComputedStyle(el);
 	if (style.visibility === "hidden" || style.display === "none") return "it is hidden";
-	if (el.matches(":disabled") || el.closest("[aria-disabled=true]")) return "it is disabled";
+	if (el.matches(":disabled") || el.control && el.control.matches(":disabled") || el.closest("[aria-disabled=true]")) return "it is disabled";
 	// It is still if no animation moves it, or if two frames find it in one place.
 	const moving = el.ownerDocument.getAnimations().some(a => {
 		const target = a.effect && a.effect.target;
