@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -216,6 +217,75 @@ func TestXLSX(t *testing.T) {
 	has(t, d, err, "| x | 0.5 | =B2*2 |", `sheet "Sheet1": 1 formula is not computed`, `[3 sheet 3 "Secret" (hidden)]`,
 		`sheet "Sheet1": row 5 hidden in the file`, `sheet "Sheet1": hidden in the file: column B`)
 	has(t, d, err, "[XLSX: 3 sheets: Sheet1, Empty, Secret (hidden)]", `[1 sheet 1 "Sheet1"]`, `| k | a\|b |`, "(row 5)\n| far |", `sheet "Empty" is empty`)
+}
+
+// A cell is shown as it is seen: a duration, a code that begins with zeros, percent; and with its comment
+// and the target of its link. Names of parts differ in case in the files of some programs.
+func TestCellsAsTheyAreSeen(t *testing.T) {
+	f := excelize.NewFile()
+	const sheet = "Sheet1"
+	for cell, c := range map[string]struct {
+		value  float64
+		format string
+	}{"A1": {1.253472222222222, "[hh]:mm:ss"}, "A2": {1234, "00000"}, "A3": {0.125, "0.0%"}, "A4": {99999999.99, "0.0"}} {
+		style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &c.format})
+		for _, err := range []error{err, f.SetCellValue(sheet, cell, c.value), f.SetCellStyle(sheet, cell, cell, style)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, err := range []error{
+		f.AddComment(sheet, excelize.Comment{Cell: "A4", Author: "Ann", Paragraph: []excelize.RichTextRun{{Text: "please\ncheck"}}}),
+		f.SetCellHyperLink(sheet, "A2", "https://example.org/zip", "External"),
+		f.SetCellHyperLink(sheet, "A10", "Sheet1!A1", "Location"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := f.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := read(t, "a.xlsx", b.Bytes(), Options{})
+	has(t, d, err, "| 30:05:00 |\n| 01234 |\n| 12.5% |\n| 99999999.99 |", "A4 has a comment by Ann: please check\n",
+		"A2 links to https://example.org/zip\nA10 links to #Sheet1!A1\n")
+
+	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.ReplaceAll(f.Name, "/", `\`)
+		if strings.Contains(name, "sheet1") || strings.Contains(name, "sharedStrings") {
+			name = strings.ToUpper(name)
+		}
+		files = append(files, name, string(content))
+	}
+	d, err = read(t, "a.xlsx", zipped(t, files...), Options{})
+	has(t, d, err, "| 30:05:00 |", "A4 has a comment by Ann", "A2 links to https://example.org/zip")
+
+	var gone []string
+	for i := 0; i < len(files); i += 2 {
+		if !strings.EqualFold(files[i], `xl\worksheets\sheet1.xml`) {
+			gone = append(gone, files[i], files[i+1])
+		}
+	}
+	d, err = read(t, "a.xlsx", zipped(t, gone...), Options{})
+	has(t, d, err, `sheet "Sheet1": its part xl/worksheets/sheet1.xml is missing in the file`)
+	if text := whole(d); strings.Contains(text, "is empty") {
+		t.Errorf("a sheet that is missing is called empty:\n%s", text)
+	}
 }
 
 func TestTablesTextsAndImages(t *testing.T) {

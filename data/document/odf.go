@@ -395,7 +395,7 @@ func (o *odf) book() error {
 		if !o.r.wants(i+1) || o.r.full() {
 			continue
 		}
-		if err := o.r.sheet(i+1, s.name, s.hidden, s.all()); err != nil {
+		if err := o.r.sheet(i+1, s.name, s.hidden, s.all(), nil); err != nil {
 			o.r.note("sheet %q: %v", s.name, err)
 		}
 	}

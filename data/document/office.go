@@ -27,7 +27,7 @@ func (r *reader) zip() error {
 	}
 	has := make(map[string]bool, len(z.File))
 	for _, f := range z.File {
-		has[f.Name] = true
+		has[strings.ToLower(strings.ReplaceAll(f.Name, `\`, "/"))] = true
 	}
 	switch {
 	case has["word/document.xml"]:
@@ -40,11 +40,11 @@ func (r *reader) zip() error {
 		return r.office(r.odf)
 	case has["xl/workbook.bin"]:
 		return errors.New("a binary workbook (XLSB): save it as XLSX (libreoffice --headless --convert-to xlsx)")
-	case has["Index/Document.iwa"], has["Index.zip"] && has["QuickLook/Preview.pdf"]:
+	case has["index/document.iwa"], has["index.zip"] && has["quicklook/preview.pdf"]:
 		return errors.New("a document of Apple's Pages, Numbers or Keynote: export it as PDF or as an Office file")
-	case has["FixedDocumentSequence.fdseq"], has["FixedDocSeq.fdseq"]:
+	case has["fixeddocumentsequence.fdseq"], has["fixeddocseq.fdseq"]:
 		return errors.New("an XPS document: convert it to PDF (xpstopdf)")
-	case has["META-INF/container.xml"]:
+	case has["meta-inf/container.xml"]:
 		return r.office(r.epub)
 	}
 	return r.archive(z)
@@ -223,7 +223,7 @@ func (r *reader) xlsx() error {
 		if !r.wants(i+1) || r.full() {
 			continue
 		}
-		if err := r.sheet(i+1, name, f.Hidden[name], f.Rows(name)); err != nil {
+		if err := r.sheet(i+1, name, f.Hidden[name], f.Rows(name), f.Remarks); err != nil {
 			r.note("sheet %q: %v", name, err)
 		}
 	}
@@ -238,8 +238,8 @@ func (r *reader) sheets(format string, names []string) {
 }
 
 // sheet reads a sheet as rows with bars. Where rows are empty, the number of
-// the next one stands above it.
-func (r *reader) sheet(n int, name string, hidden bool, rows iter.Seq2[ooxml.Row, error]) error {
+// the next one stands above it. Below them are the remarks on its cells, if remarks is not nil.
+func (r *reader) sheet(n int, name string, hidden bool, rows iter.Seq2[ooxml.Row, error], remarks func(sheet string) ([]string, error)) error {
 	var b strings.Builder
 	last, formulas := 0, 0
 	var hiddenRows []int
@@ -277,6 +277,15 @@ func (r *reader) sheet(n int, name string, hidden bool, rows iter.Seq2[ooxml.Row
 	if len(hiddenColumns) > 0 {
 		r.note("sheet %q: hidden in the file: column%s %s", name, clip.Which(len(hiddenColumns), "", "s"),
 			columnRanges(hiddenColumns))
+	}
+	if remarks != nil {
+		lines, err := remarks(name)
+		if err != nil {
+			r.note("sheet %q: its comments and links: %v", name, err)
+		}
+		if len(lines) > 0 {
+			b.WriteString("\n" + strings.Join(lines, "\n") + "\n")
+		}
 	}
 	if b.Len() == 0 {
 		r.note("sheet %q is empty", name)

@@ -94,7 +94,7 @@ func (r *reader) xls(data []byte) error {
 					return
 				}
 			}
-		})
+		}, nil)
 		if err != nil {
 			r.note("sheet %q: %v", s.name, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf16"
 )
 
@@ -208,7 +209,7 @@ func (e *Entry) Size() int { return e.size }
 // Find returns the entry of a storage with that name, or nil.
 func (e *Entry) Find(name string) *Entry {
 	for _, c := range e.Children {
-		if c.Name == name {
+		if strings.EqualFold(c.Name, name) { // [MS-CFB] 2.6.4 compares them so
 			return c
 		}
 	}

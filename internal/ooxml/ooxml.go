@@ -28,10 +28,10 @@ import (
 
 // A File is an Office file. It is not safe for concurrent use.
 type File struct {
-	zip  *zip.Reader
-	ctx  context.Context
-	left int64 // bytes that may still be unpacked
-	max  int64
+	parts map[string]*zip.File // by their names, in small letters
+	ctx   context.Context
+	left  int64 // bytes that may still be unpacked
+	max   int64
 }
 
 // Open opens a file of which at most limit bytes may be unpacked in all. Once
@@ -41,23 +41,33 @@ func Open(ctx context.Context, data []byte, limit int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{zip: z, ctx: ctx, left: limit, max: limit}, nil
+	f := &File{parts: make(map[string]*zip.File, len(z.File)), ctx: ctx, left: limit, max: limit}
+	for _, p := range z.File {
+		if name := partName(p.Name); f.parts[name] == nil {
+			f.parts[name] = p
+		}
+	}
+	return f, nil
+}
+
+// partName returns the form in which names of parts are compared: case does not matter (ECMA-376
+// part 2, section 6.2.2.3), and some programs write backslashes.
+func partName(name string) string {
+	return strings.ToLower(strings.TrimPrefix(path.Clean(strings.ReplaceAll(name, `\`, "/")), "/"))
 }
 
 // Has reports whether there is a part of that name.
-func (f *File) Has(part string) bool {
-	file, err := f.zip.Open(path.Clean(part))
-	if err == nil {
-		file.Close()
-	}
-	return err == nil
-}
+func (f *File) Has(part string) bool { return f.parts[partName(part)] != nil }
 
 // Part opens a part for reading. The caller closes it.
 func (f *File) Part(name string) (io.ReadCloser, error) {
-	file, err := f.zip.Open(path.Clean(name))
-	if err != nil {
+	p := f.parts[partName(name)]
+	if p == nil {
 		return nil, fmt.Errorf("%s is missing in it", name)
+	}
+	file, err := p.Open()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return &part{ctxio.NewReader(f.ctx, file), file, f}, nil
 }
@@ -79,9 +89,10 @@ func (p *part) Read(b []byte) (int, error) {
 
 // A Relation is a reference from one part to another.
 type Relation struct {
-	ID   string
-	Type string // the last element of its URI, such as "worksheet"
-	Part string // the name of the other part
+	ID     string
+	Type   string // the last element of its URI, such as "worksheet"
+	Part   string // the name of the other part
+	Target string // as the file has it: of a link, its address
 }
 
 // Relations returns the references of a part; those of the file itself if
@@ -91,10 +102,11 @@ func (f *File) Relations(part string) (all []Relation, err error) {
 	err = f.elements(path.Join(dir, "_rels", file+".rels"), func(_ *decoder, e xml.StartElement) error {
 		if e.Name.Local == "Relationship" {
 			target := Attr(e, "Target")
-			if !strings.HasPrefix(target, "/") {
-				target = path.Join("/", dir, target)
+			part := target
+			if !strings.HasPrefix(part, "/") {
+				part = path.Join("/", dir, part)
 			}
-			all = append(all, Relation{Attr(e, "Id"), path.Base(Attr(e, "Type")), strings.TrimPrefix(target, "/")})
+			all = append(all, Relation{Attr(e, "Id"), path.Base(Attr(e, "Type")), strings.TrimPrefix(part, "/"), target})
 		}
 		return nil
 	})

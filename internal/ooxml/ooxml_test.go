@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // open opens a file of these parts.
@@ -79,7 +80,8 @@ func TestRelations(t *testing.T) {
 		<Relationship Id="b" Type="http://example.org/image" Target="/ppt/media/i.png"/>
 		<Relationship Id="c" Type="x" Target="../../../../etc/passwd"/></Relationships>`})
 	got, err := f.Relations("ppt/slides/s1.xml")
-	want := []Relation{{"a", "notesSlide", "ppt/notes/n1.xml"}, {"b", "image", "ppt/media/i.png"}, {"c", "x", "etc/passwd"}}
+	want := []Relation{{"a", "notesSlide", "ppt/notes/n1.xml", "../notes/n1.xml"},
+		{"b", "image", "ppt/media/i.png", "/ppt/media/i.png"}, {"c", "x", "etc/passwd", "../../../../etc/passwd"}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -109,13 +111,48 @@ func TestColumnIndex(t *testing.T) {
 }
 
 func TestFormatOf(t *testing.T) {
-	for code, want := range map[string]format{"yyyy-mm-dd": dateFormat, "D.M.YY": dateFormat, "dd/mm": dateFormat, "0.00": plainNumber,
-		`0"years"`: plainNumber, `"on" yy`: dateFormat, "h:mm": timeFormat, "mm:ss": timeFormat, "[h]:mm": plainNumber,
-		`[Red]0.0\m`: plainNumber, "[$-409]d-mmm": dateFormat, "0;[Red]-0 dd m": plainNumber} {
-		if got := formatOf(code); got != want {
+	for code, want := range map[string]kind{"yyyy-mm-dd": dateFormat, "D.M.YY": dateFormat, "dd/mm": dateFormat, "0.00": plainNumber,
+		`0"years"`: plainNumber, `"on" yy`: dateFormat, "h:mm": timeFormat, "mm:ss": timeFormat, "[h]:mm": hours,
+		`[Red]0.0\m`: plainNumber, "[$-409]d-mmm": dateFormat, "0;[Red]-0 dd m": plainNumber, "[hh]:mm:ss": hours, "[mm]:ss": minutes,
+		"[s]": seconds, "0.0%": percent, "0%": percent, `0"%"`: plainNumber, "00000": filled, `000\-00\-0000`: filled, "#,##0": plainNumber,
+		"0": plainNumber, "[Red]00": filled, "00.0": plainNumber, "00E+00": plainNumber, "General": plainNumber, "@": plainNumber,
+		`_-* #,##0.00_-`: plainNumber, "0_)": plainNumber, "(000) 000-0000": filled} {
+		if got := formatOf(code); got.kind != want {
 			t.Errorf("%s: %v", code, got)
 		}
 	}
+}
+
+// A number is written with all its digits, and as another thing only where its format makes one of it.
+func TestFormatNumber(t *testing.T) {
+	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		code, stored, want string
+	}{
+		{"[hh]:mm:ss", "1.253472222222222", "30:05:00"}, {"[h]:mm", "0.5", "12:00:00"}, {"[mm]:ss", "1.253472222222222", "1805:00"},
+		{"[ss]", "0.00001157407407", "1"}, {"[h]:mm", "-0.5", "-0.5"}, {"[h]:mm", "x", "x"},
+		{"00000", "1234", "01234"}, {"00000", "123456", "123456"}, {"00000", "12.5", "12.5"}, {"00000", "-7", "-7"}, {"00000", "0", "00000"},
+		{`000\-00\-0000`, "123456789", "123-45-6789"}, {`000\-00\-0000`, "6789", "000-00-6789"}, {`00"."00`, "12345", "123.45"},
+		{"(000) 000-0000", "3015550100", "(301) 555-0100"},
+		{"0.0%", "0.125", "12.5%"}, {"0%", "0.07", "7%"}, {"0%", "1", "100%"}, {"0%", "-0.005", "-0.5%"}, {"0%", "0", "0%"},
+		{"0%", "0.29999999999999999", "30%"}, {"0%", "1E-05", "0.001%"}, {"0%", "1E+308", "1E+308%"}, {"0%", "1e999999999", "1e999999999%"},
+		{`#,##0.00 "€"`, "1234.5", "1234.5"}, {"0.0", "99999999.99", "99999999.99"}, {"yyyy-mm-dd", "45366", "2024-03-15 00:00:00"}, {"h:mm", "0.5", "12:00:00"},
+	} {
+		if got := FormatNumber(c.stored, 0, c.code, epoch); got != c.want {
+			t.Errorf("%s in %s: %q, want %q", c.stored, c.code, got, c.want)
+		}
+	}
+	for number, want := range map[int]string{0: "1.25", 9: "125%", 10: "125%", 46: "30:00:00", 14: "1899-12-31 06:00:00"} {
+		if got := FormatNumber("1.25", number, "", epoch); got != want {
+			t.Errorf("built-in %d: %q, want %q", number, got, want)
+		}
+	}
+}
+
+func FuzzFormatNumber(f *testing.F) {
+	f.Add("1.5", "[h]:mm", 0)
+	f.Add("12", `000\-0`, 9)
+	f.Fuzz(func(t *testing.T, value, code string, number int) { FormatNumber(value, number, code, time.Time{}) })
 }
 
 // TestWord: paragraphs of WordprocessingML, each with the Markdown it becomes;

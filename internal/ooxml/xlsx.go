@@ -7,15 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
+	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
 // A Book is a workbook (SpreadsheetML, ECMA-376 part 1, section 18). It has the
-// values of cells as they are stored, not as a number format shows them; only
-// dates, which are stored as numbers of days, are written as dates. Formulas
+// values of cells as they are stored, with all their digits, not as a number format shows
+// them, but for what would be another thing without it: dates, times, durations, percent,
+// and codes that begin with zeros. Formulas
 // have the value that was last calculated; where none is stored, the cell is empty,
 // or the formula if ShowFormulas is set. A Book is not safe for concurrent use.
 type Book struct {
@@ -29,6 +33,7 @@ type Book struct {
 	formats []format          // by style
 	shared  map[string]string // the cells whose formula others of the sheet share
 	epoch   time.Time         // of numbers of days
+	links   map[string]string // of the sheet that was read last, by cell
 }
 
 // A Row is one that has cells.
@@ -43,12 +48,23 @@ type Row struct {
 }
 
 // A format is what a style makes of a number.
-type format int
+type format struct {
+	kind
+	digits string // of filled: a 0 for each digit, and what stands between them
+}
+
+// A kind is one of formats.
+type kind int
 
 const (
-	plainNumber format = iota
+	plainNumber kind = iota
 	dateFormat
 	timeFormat // of a day, without its date
+	hours      // a duration, h:mm:ss, which goes on after a day
+	minutes    // a duration, m:ss
+	seconds    // a duration
+	percent
+	filled // with zeros at the front
 )
 
 // maxStrings is how many texts cells may share. Each takes memory even if it is
@@ -167,11 +183,11 @@ func (b *Book) readStyles(part string) error {
 			if inCellFormats {
 				id := Attr(e, "numFmtId")
 				n, _ := strconv.Atoi(id) // 0, the general format, if it is no number
-				kind, isCustom := custom[id]
+				f, isCustom := custom[id]
 				if !isCustom {
-					kind = builtIn(n)
+					f.kind = builtIn(n)
 				}
-				b.formats = append(b.formats, kind)
+				b.formats = append(b.formats, f)
 			}
 		}
 		return nil
@@ -179,8 +195,12 @@ func (b *Book) readStyles(part string) error {
 }
 
 // builtIn returns what a built-in number format shows (section 18.8.30).
-func builtIn(n int) format {
+func builtIn(n int) kind {
 	switch {
+	case n == 9, n == 10:
+		return percent
+	case n == 46:
+		return hours
 	case n >= 14 && n <= 17, n == 22, n >= 27 && n <= 36:
 		return dateFormat
 	case n >= 18 && n <= 21, n == 45, n == 47:
@@ -192,49 +212,65 @@ func builtIn(n int) format {
 // FormatNumber writes a number that a cell stores as Book does, by the number of its
 // format and the code of it, which is empty for a built-in one. epoch is the day 0.
 func FormatNumber(value string, number int, code string, epoch time.Time) string {
-	kind := builtIn(number)
+	f := format{kind: builtIn(number)}
 	if code != "" {
-		kind = formatOf(code)
+		f = formatOf(code)
 	}
-	b := Book{formats: []format{kind}, epoch: epoch}
+	b := Book{formats: []format{f}, epoch: epoch}
 	text, _ := b.value(value, "n", "0", nil)
 	return text
 }
 
 // formatOf returns what a number format shows: a date if it has a year, or a day and
-// a month; else a time if it has hours and minutes, or minutes and seconds. Hours in
-// brackets count on after a day, so they are left as numbers. Characters that are
-// quoted, escaped or in brackets are no part of a date.
+// a month; else a time if it has hours and minutes, or minutes and seconds. Hours, minutes
+// or seconds in brackets count on: they are a duration. Zeros and nothing else, but signs between
+// them, are the digits of a code. Characters that are quoted, escaped or in brackets are no
+// part of a date.
 func formatOf(code string) format {
 	has := make(map[rune]bool)
-	quoted, bracket, escaped := false, false, false
+	quoted, escaped, blank, bracket := false, false, false, ""
+	var digits strings.Builder
 	code, _, _ = strings.Cut(code, ";") // the format of positive numbers
 	for _, r := range strings.ToLower(code) {
 		switch {
-		case escaped:
+		case escaped, quoted && r != '"':
 			escaped = false
-		case r == '\\' || r == '_' || r == '*':
+			digits.WriteRune(r)
+		case blank:
+			blank = false
+		case r == '\\':
 			escaped = true
+		case r == '_' || r == '*':
+			blank = true
 		case r == '"':
 			quoted = !quoted
-		case quoted:
 		case r == '[':
-			bracket = true
+			bracket = "["
 		case r == ']':
-			bracket = false
-		case bracket && r == 'h':
-			return plainNumber
-		case !bracket:
+			if of, is := map[string]kind{"[h": hours, "[hh": hours, "[m": minutes, "[mm": minutes, "[s": seconds, "[ss": seconds}[bracket]; is {
+				return format{kind: of}
+			}
+			bracket = ""
+		case bracket != "":
+			bracket += string(r)
+		case strings.ContainsRune("0-/() ", r):
+			digits.WriteRune(r)
 			has[r] = true
+		default:
+			has[r], has['?'] = true, true // more than digits
 		}
 	}
 	switch {
 	case has['y'], has['d'] && has['m']:
-		return dateFormat
+		return format{kind: dateFormat}
 	case has['m'] && (has['h'] || has['s']):
-		return timeFormat
+		return format{kind: timeFormat}
+	case has['%']:
+		return format{kind: percent}
+	case !has['?'] && strings.Count(digits.String(), "0") > 1:
+		return format{filled, digits.String()}
 	}
-	return plainNumber
+	return format{}
 }
 
 // errStop ends elements early.
@@ -245,9 +281,16 @@ var errStop = errors.New("stop")
 func (b *Book) Rows(sheet string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		row := Row{}
-		b.shared = make(map[string]string)
+		b.shared, b.links = make(map[string]string), make(map[string]string)
 		var hidden [][2]int
+		if !b.file.Has(b.parts[sheet]) {
+			yield(Row{}, fmt.Errorf("its part %s is missing in the file", b.parts[sheet]))
+			return
+		}
 		err := b.file.elements(b.parts[sheet], func(d *decoder, e xml.StartElement) error {
+			if e.Name.Local == "hyperlink" && len(b.links) < maxRemarks {
+				b.links[Attr(e, "ref")] = cmp.Or(Attr(e, "id"), "#"+Attr(e, "location"))
+			}
 			if e.Name.Local == "col" && isTrue(Attr(e, "hidden")) && len(hidden) < maxColumns {
 				first, err1 := strconv.Atoi(Attr(e, "min"))
 				last, err2 := strconv.Atoi(Attr(e, "max"))
@@ -400,17 +443,141 @@ func (b *Book) value(value, typ, style string, err error) (string, error) {
 	case "b":
 		return map[string]string{"1": "TRUE", "0": "FALSE"}[value], err
 	case "", "n":
-		s, broken := strconv.Atoi(style)
-		if broken != nil || s < 0 || s >= len(b.formats) || b.formats[s] == plainNumber {
-			return shortest(value), err
+		if s, broken := strconv.Atoi(style); broken == nil && s >= 0 && s < len(b.formats) {
+			return b.formats[s].write(value, b), err
 		}
-		date := b.date(value)
-		if clock := strings.TrimPrefix(date, b.epoch.Format(time.DateOnly)+" "); b.formats[s] == timeFormat {
-			return clock, err
-		}
-		return date, err
+		return shortest(value), err
 	}
 	return value, err
+}
+
+// write writes a number in the format. A number for which the format is not meant, such as a duration
+// below zero, is written as it is stored.
+func (f format) write(value string, b *Book) string {
+	switch f.kind {
+	case dateFormat:
+		return b.date(value)
+	case timeFormat:
+		return strings.TrimPrefix(b.date(value), b.epoch.Format(time.DateOnly)+" ")
+	case hours, minutes, seconds:
+		days, err := strconv.ParseFloat(value, 64)
+		if err != nil || days < 0 || days > maxDays {
+			return value
+		}
+		s := int64(math.Round(days * 86_400))
+		switch f.kind {
+		case hours:
+			return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+		case minutes:
+			return fmt.Sprintf("%d:%02d", s/60, s%60)
+		}
+		return strconv.FormatInt(s, 10)
+	case percent:
+		return hundredfold(shortest(value)) + "%"
+	case filled:
+		return fill(f.digits, value)
+	}
+	return shortest(value)
+}
+
+// hundredfold moves the decimal point of a number two places on, so that no digit changes.
+func hundredfold(value string) string {
+	v, ok := new(big.Rat).SetString(value)
+	if f, err := strconv.ParseFloat(value, 64); strings.ContainsAny(value, "eE") || !ok {
+		if err != nil || math.IsInf(100*f, 0) {
+			return value
+		}
+		return strconv.FormatFloat(100*f, 'f', -1, 64)
+	}
+	v.Mul(v, big.NewRat(100, 1))
+	text := v.FloatString(20)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+// fill writes the digits of a whole number into a format, zeros before them.
+func fill(format, value string) string {
+	if strings.Trim(value, "0123456789") != "" {
+		return shortest(value)
+	}
+	places := strings.Count(format, "0")
+	value = strings.Repeat("0", max(places-len(value), 0)) + value
+	more := len(value) - places // digits for the first place
+	var s strings.Builder
+	for _, r := range format {
+		if r != '0' {
+			s.WriteRune(r)
+			continue
+		}
+		s.WriteString(value[:more+1])
+		value, more = value[more+1:], 0
+	}
+	return s.String()
+}
+
+// maxRemarks is how many comments and links of a sheet are kept.
+const maxRemarks = 1000
+
+// Remarks returns what is attached to cells of a sheet whose [Book.Rows] were read: comments, with
+// who wrote them, and the targets of links, a line each, by cell. There are at most 2000.
+func (b *Book) Remarks(sheet string) (lines []string, err error) {
+	relations, err := b.file.Relations(b.parts[sheet])
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range relations {
+		switch {
+		case r.Type == "comments":
+			comments, err := b.comments(r.Part)
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, comments...)
+		case r.Type == "hyperlink":
+			for cell, id := range b.links {
+				if id == r.ID {
+					b.links[cell] = r.Target
+				}
+			}
+		}
+	}
+	for _, cell := range slices.SortedFunc(maps.Keys(b.links), inOrder) {
+		lines = append(lines, fmt.Sprintf("%s links to %s", cell, b.links[cell]))
+	}
+	return lines, nil
+}
+
+// inOrder compares names of cells: A9, B9, A10.
+func inOrder(a, b string) int {
+	row := func(cell string) int {
+		n, _ := strconv.Atoi(strings.TrimLeft(strings.Split(cell, ":")[0], "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+		return n
+	}
+	return cmp.Or(row(a)-row(b), len(a)-len(b), strings.Compare(a, b))
+}
+
+// comments reads the comments of a sheet (section 18.7).
+func (b *Book) comments(part string) (lines []string, err error) {
+	var authors []string
+	err = b.file.elements(part, func(d *decoder, e xml.StartElement) error {
+		switch e.Name.Local {
+		case "author":
+			name, err := cellText(d)
+			authors = append(authors, strings.TrimSpace(name))
+			return err
+		case "comment":
+			by := ""
+			if i, err := strconv.Atoi(Attr(e, "authorId")); err == nil && i >= 0 && i < len(authors) && authors[i] != "" {
+				by = " by " + authors[i]
+			}
+			text, err := cellText(d)
+			if text = strings.Join(strings.Fields(text), " "); text != "" && len(lines) < maxRemarks {
+				lines = append(lines, fmt.Sprintf("%s has a comment%s: %s", Attr(e, "ref"), by, text))
+			}
+			return err
+		}
+		return nil
+	})
+	return lines, err
 }
 
 // shortest returns a number that is stored with 17 digits, as Excel stores 1.1, with those
