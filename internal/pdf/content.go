@@ -475,6 +475,9 @@ func textString(s str) string {
 	names := encodings()["WinAnsiEncoding"]
 	var b []byte
 	for i := range len(s) {
+		if s[i] == '\n' || s[i] == '\r' || s[i] == '\t' {
+			b = append(b, s[i])
+		}
 		b = append(b, glyphText(names[s[i]])...)
 	}
 	return string(b)

@@ -612,7 +612,7 @@ func (f *File) readPages() error {
 		}
 		kids := f.array(d["Kids"])
 		if d["Kids"] == nil {
-			own["Contents"] = d["Contents"]
+			own["Contents"], own["Annots"] = d["Contents"], d["Annots"]
 			if f.pages = append(f.pages, own); len(f.pages) > MaxPages {
 				return fmt.Errorf("it has more than %d pages", MaxPages)
 			}

@@ -25,9 +25,9 @@ import (
 
 // A Page is what was found on a page.
 type Page struct {
-	Text     string
-	Letters  int // codes that are shown
-	Unknown  int // those of which the file does not say what they mean
+	Text     string // with what is filled into its form; comments and signatures stand at its end
+	Letters  int    // codes that are shown
+	Unknown  int    // those of which the file does not say what they mean
 	Pictures int
 }
 
@@ -54,9 +54,13 @@ func (f *File) Page(n int) (p Page, err error) {
 	for len(m.marks) > 0 {
 		m.close()
 	}
+	beside := f.annotations(d, m)
 	turn, _ := f.number(d["Rotate"])
 	p = Page{Letters: m.shown, Unknown: m.unknown, Pictures: m.pictures}
 	p.Text = layout(f.ctx, m.letters, math.Mod(-turn, 360))
+	if len(beside) > 0 {
+		p.Text = strings.TrimLeft(p.Text+"\n"+strings.Join(beside, "\n")+"\n", "\n")
+	}
 	if f.ctx.Err() != nil {
 		return Page{}, f.ctx.Err()
 	}
