@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/openmanus-go/openmanus/internal/charset"
 	"github.com/openmanus-go/openmanus/internal/ctxio"
@@ -128,9 +130,25 @@ func isTextName(name string) bool {
 // isTar reports whether a file begins with the header of a tar archive.
 func isTar(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }
 
-// gzip reads a packed tar archive, or a packed text.
-func (r *reader) gzip() error {
-	z, err := gzip.NewReader(bytes.NewReader(r.data))
+// packed reads a packed tar archive, or a packed text, which a program wrote whose files begin with
+// 1f 8b (gzip), BZh (bzip2) or 28 b5 2f fd (zstd).
+func (r *reader) packed() error {
+	var z io.Reader
+	var err error
+	by, tarred, packed := "gzip", "tar.gz", bytes.NewReader(r.data)
+	switch r.data[0] {
+	case 'B':
+		by, tarred, z = "bzip2", "tar.bz2", bzip2.NewReader(packed)
+	case 0x28:
+		by, tarred = "zstd", "tar.zst"
+		var d *zstd.Decoder
+		if d, err = zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked)); err == nil {
+			defer d.Close()
+			z = d
+		}
+	default:
+		z, err = gzip.NewReader(packed)
+	}
 	if err != nil {
 		return fmt.Errorf("the file cannot be unpacked: %w", err)
 	}
@@ -141,15 +159,15 @@ func (r *reader) gzip() error {
 	}
 	all := io.MultiReader(bytes.NewReader(head[:n]), z)
 	if isTar(head[:n]) {
-		return r.tar(all, "tar.gz")
+		return r.tar(all, tarred)
 	}
 	if r.data, err = unpack(r.ctx, all, maxUnpacked); err != nil {
 		return err
 	}
 	if err := r.text(); err != nil {
-		return fmt.Errorf("packed with gzip; inside it is %w", err)
+		return fmt.Errorf("packed with %s; inside it is %w", by, err)
 	}
-	r.doc.Format = "text packed with gzip"
+	r.doc.Format = "text packed with " + by
 	return nil
 }
 

@@ -218,12 +218,14 @@ func (r *reader) read() error {
 		return r.zip()
 	case isOLE(d):
 		return r.ole()
-	case begins("\x1f\x8b"):
-		return r.gzip()
+	case begins("\x1f\x8b"), begins("BZh"), begins("\x28\xb5\x2f\xfd"):
+		return r.packed()
 	case isTar(d):
 		return r.tar(bytes.NewReader(d), "tar")
-	case begins("7z\xbc\xaf\x27\x1c"), begins("Rar!"):
-		return errors.New("7z and RAR archives cannot be read here: unpack it with a program (7z x)")
+	case begins("7z\xbc\xaf\x27\x1c"), begins("Rar!"), begins("!<arch>\n"), begins("MSCF\x00\x00\x00\x00"):
+		return errors.New("archives of 7z, RAR, CAB and ar cannot be read here: unpack it with a program (7z x)")
+	case begins("\xfd7zXZ\x00"), begins("\x5d\x00\x00"), begins("\x04\x22\x4d\x18"), begins("\x1f\x9d"), begins("LZIP\x01"):
+		return errors.New("packed with xz, lzma, lz4, compress or lzip: unpack it with a program (xz -dk, lz4 -d, uncompress, lzip -dk)")
 	case begins("PAR1"), begins("SQLite format 3\x00"),
 		ext == ".csv", ext == ".tsv", ext == ".tab", ext == ".jsonl", ext == ".ndjson":
 		return r.table()
@@ -235,7 +237,7 @@ func (r *reader) read() error {
 		return r.mailbox()
 	case isMail(ext, d):
 		return r.mail()
-	case isHTML(ext):
+	case isHTML(ext, d):
 		return r.html()
 	}
 	return r.text()

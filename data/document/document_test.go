@@ -17,6 +17,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/xuri/excelize/v2"
 
 	"github.com/openmanus-go/openmanus"
@@ -157,6 +158,65 @@ func TestDOCX(t *testing.T) {
 	has(t, d, err, "2 pages", "[1 page 1]\n## Head\n\n- one\na\tb", "[2 page 2]\nnext", "[2 footnotes]\na footnote")
 	if strings.Contains(whole(d), "gone") {
 		t.Error("deleted text is there:\n", whole(d))
+	}
+}
+
+// A text box stands between what is before and after it, once, though the file has it a second time for
+// old programs.
+func TestTextBoxes(t *testing.T) {
+	box := `<w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:txbxContent>`
+	body := docxHead + `<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>before</w:t></w:r><w:r><mc:AlternateContent xmlns:mc="mc"><mc:Choice>` + box +
+		`</mc:Choice><mc:Fallback><w:pict>` + box + `</w:pict></mc:Fallback></mc:AlternateContent></w:r><w:r><w:t>after</w:t></w:r></w:p></w:body></w:document>`
+	d, err := read(t, "a.docx", zipped(t, "word/document.xml", body), Options{})
+	has(t, d, err, "# before\n\nin a box\n\n# after")
+	if n := strings.Count(whole(d), "in a box"); n != 1 {
+		t.Errorf("the box is there %d times", n)
+	}
+	f := excelize.NewFile()
+	err = f.AddShape("Sheet1", &excelize.Shape{Cell: "B2", Type: "rect", Paragraph: []excelize.RichTextRun{{Text: "look here"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := f.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err = read(t, "a.xlsx", b.Bytes(), Options{})
+	has(t, d, err, "On the sheet, in boxes:\nlook here")
+}
+
+// Files are what they are, whatever they are called, and what is packed is unpacked, or a hint says how.
+func TestPackedAndMisnamed(t *testing.T) {
+	page := "<html><body><table><tr><td>Name</td><td>Ann</td></tr></table></body></html>"
+	d, err := read(t, "a.xls", []byte(page), Options{})
+	has(t, d, err, "[HTML:", "| Name | Ann |")
+	var b bytes.Buffer
+	z, err := zstd.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write([]byte("packed text\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d, err = read(t, "a.txt.zst", b.Bytes(), Options{})
+	has(t, d, err, "[text packed with zstd:", "packed text")
+	d, err = read(t, "a.bz2", []byte("\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\xba\xb0\xef\x24\x00\x00\x04\x51\x80\x00\x10\x40\x00\x2e\x08\x44\x40\x20\x00\x22\x01\xa6\x21\x00\x30\x41\x02\x82\x2d\xf7\x8b\xb9\x22\x9c\x28\x48\x5d\x58\x77\x92\x00"), Options{})
+	has(t, d, err, "[text packed with bzip2:", "packed text")
+	for content, want := range map[string]string{
+		"\xfd7zXZ\x00\x00\x04": "xz -dk", "7z\xbc\xaf\x27\x1c": "7z x", "MSCF\x00\x00\x00\x00": "7z x", "\x04\x22\x4d\x18": "lz4 -d",
+		"BZh9 is no way to begin": "cannot be unpacked", "\x28\xb5\x2f\xfdx": "cannot be unpacked",
+	} {
+		if _, err := read(t, "a", []byte(content), Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+	for _, text := range []string{"MSCF is a mark", "LZIP packs", "070701 is a number", "<html in a text"} {
+		if _, err := read(t, "a.txt", []byte(text+"\n"), Options{}); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"path"
 	"strings"
@@ -66,8 +67,15 @@ func (r *reader) html() error {
 	return nil
 }
 
-// isHTML reports whether a file is a page, by its name.
-func isHTML(ext string) bool { return ext == ".html" || ext == ".htm" || ext == ".xhtml" }
+// isHTML reports whether a file is a page: by its name, or by how it begins, since many programs
+// write pages and call them .xls or .doc.
+func isHTML(ext string, data []byte) bool {
+	if ext == ".html" || ext == ".htm" || ext == ".xhtml" {
+		return true
+	}
+	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
+	return kind == "text/html" && (ext == ".xls" || ext == ".doc" || ext == ".ppt" || ext == "")
+}
 
 // epub reads a book: its chapters in the order of its spine (EPUB 3.3; 2 is the same here).
 // META-INF/container.xml names the package, whose manifest has the files by their ids and whose spine

@@ -492,6 +492,7 @@ var adapters = []floor{
 		"golang.org/x/text/encoding/simplifiedchinese":  "one of them",
 		"golang.org/x/text/encoding/traditionalchinese": "one of them",
 		"golang.org/x/text/encoding/unicode":            "one of them",
+		"github.com/klauspost/compress/zstd":            "texts and archives that are packed with it",
 		"golang.org/x/image/bmp":                        "the size of an image",
 		"golang.org/x/image/tiff":                       "the size of an image",
 		"golang.org/x/image/webp":                       "the size of an image",

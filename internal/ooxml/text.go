@@ -13,8 +13,9 @@ type handler interface {
 	text(s []byte)
 }
 
-// tokens passes all tokens of r to h. Its error is the first that r or the
-// syntax has; what came before was passed on.
+// tokens passes all tokens of r to h, but for content that stands there a second time for
+// programs that do not know the first (ECMA-376 part 3, section 7.5). Its error is the first
+// that r or the syntax has; what came before was passed on.
 func tokens(r io.Reader, h handler) error {
 	d := newDecoder(r)
 	for {
@@ -27,7 +28,11 @@ func tokens(r io.Reader, h handler) error {
 		}
 		switch t := tok.(type) {
 		case xml.StartElement:
-			h.start(t)
+			if t.Name.Local != "Fallback" {
+				h.start(t)
+			} else if err := d.Skip(); err != nil {
+				return err
+			}
 		case xml.EndElement:
 			h.end(t.Name.Local)
 		case xml.CharData:
@@ -113,13 +118,19 @@ type word struct {
 	Pages
 	pictures int
 
-	style   string
-	list    bool
+	paragraph
+	around  []paragraph // those in which the text boxes stand that are being read
 	inText  bool
 	depth   int      // of nested tables
 	rows    int      // of the current table
 	cells   []string // of the current row
 	content []string // the paragraphs of the current cell
+}
+
+// A paragraph is what is known of one before it ends.
+type paragraph struct {
+	style string
+	list  bool
 }
 
 func (w *word) start(e xml.StartElement) {
@@ -144,6 +155,9 @@ func (w *word) start(e xml.StartElement) {
 		w.list = true
 	case "pic":
 		w.pictures++
+	case "txbxContent": // a text box, inside a paragraph: it stands between its parts
+		w.around = append(w.around, w.paragraph)
+		w.endParagraph()
 	case "tbl":
 		w.depth++
 		w.rows = 0
@@ -160,6 +174,10 @@ func (w *word) end(name string) {
 		w.inText = false
 	case "p":
 		w.endParagraph()
+	case "txbxContent":
+		if last := len(w.around) - 1; last >= 0 {
+			w.paragraph, w.around = w.around[last], w.around[:last]
+		}
 	case "tc":
 		if len(w.cells) < maxColumns {
 			w.cells = append(w.cells, strings.Join(w.content, " "))
@@ -191,7 +209,7 @@ func (w *word) endParagraph() {
 	text := strings.TrimSpace(w.Para.String())
 	w.Para.Reset()
 	style, list := strings.ToLower(w.style), w.list
-	w.style, w.list = "", false
+	w.paragraph = paragraph{}
 	switch {
 	case text == "":
 	case w.depth > 0:

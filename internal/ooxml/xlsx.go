@@ -518,7 +518,8 @@ func fill(format, value string) string {
 const maxRemarks = 1000
 
 // Remarks returns what is attached to cells of a sheet whose [Book.Rows] were read: comments, with
-// who wrote them, and the targets of links, a line each, by cell. There are at most 2000.
+// who wrote them, and the targets of links, a line each, by cell; and the text of boxes that lie on
+// it. There are at most 2000 comments and links.
 func (b *Book) Remarks(sheet string) (lines []string, err error) {
 	relations, err := b.file.Relations(b.parts[sheet])
 	if err != nil {
@@ -532,6 +533,19 @@ func (b *Book) Remarks(sheet string) (lines []string, err error) {
 				return nil, err
 			}
 			lines = append(lines, comments...)
+		case r.Type == "drawing":
+			part, err := b.file.Part(r.Part)
+			if err != nil {
+				return nil, err
+			}
+			text, err := Drawing(part)
+			part.Close()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.Part, err)
+			}
+			if text != "" {
+				lines = append(lines, "On the sheet, in boxes:\n"+strings.TrimSpace(text))
+			}
 		case r.Type == "hyperlink":
 			for cell, id := range b.links {
 				if id == r.ID {
