@@ -22,12 +22,13 @@ import (
 // workspace as it was, attempt-1/, attempt-2/, … are those of the attempts. They
 // stay until [Copies.Remove].
 type Copies struct {
-	Home      string                 // the directory with the copies of all sessions
-	Workspace string                 // the directory to copy from and to merge into
-	Skip      func(name string) bool // files neither to copy nor to merge; nil: none
-	Protected func(name string) bool // files not to merge, because other programs act on them; nil: none
-	Bytes     int64                  // the most bytes of a workspace; a larger one is an error
-	Files     int                    // the most files of a workspace; more are an error
+	Home      string                             // the directory with the copies of all sessions
+	Workspace string                             // the directory to copy from and to merge into
+	Skip      func(name string) bool             // files neither to copy nor to merge; nil: none
+	Protected func(name string) bool             // files not to merge, because other programs act on them; nil: none
+	Open      func(dir string) (*os.Root, error) // opens the workspace; nil: [os.OpenRoot]
+	Bytes     int64                              // the most bytes of a workspace; a larger one is an error
+	Files     int                                // the most files of a workspace; more are an error
 }
 
 // Dir returns the directory of a round's copies.
@@ -59,7 +60,7 @@ func (c Copies) begin(ctx context.Context, session string, round int) (copydir.C
 	if err := copydir.Remove(c.Dir(session, round)); err != nil { // left by an attempt that was interrupted
 		return copydir.Copied{}, err
 	}
-	opts := copydir.Options{Bytes: c.Bytes, Files: c.Files, Skip: c.Skip}
+	opts := copydir.Options{Bytes: c.Bytes, Files: c.Files, Skip: c.Skip, Open: c.Open}
 	copied, err := copydir.Copy(ctx, c.before(session, round), c.Workspace, opts)
 	if errors.As(err, new(*copydir.TooLarge)) {
 		err = fmt.Errorf("the workspace cannot be copied: %w. Choose a smaller directory with --workspace, "+
@@ -82,7 +83,7 @@ func (c Copies) Place(ctx context.Context, session string, round, n int) (string
 // merge returns the merge of an attempt into the workspace.
 func (c Copies) merge(session string, round, n int) copydir.Merge {
 	return copydir.Merge{
-		Base: c.before(session, round), From: c.attempt(session, round, n), To: c.Workspace, Skip: c.skip, Leave: c.leave,
+		Base: c.before(session, round), From: c.attempt(session, round, n), To: c.Workspace, Open: c.Open, Skip: c.skip, Leave: c.leave,
 	}
 }
 

@@ -72,7 +72,7 @@ func (h *Host) copyBeside(ctx context.Context, b besides, workspace string) erro
 		return nil
 	}
 	c := h.copies(workspace, 0)
-	_, err := copydir.Copy(ctx, b.before(), workspace, copydir.Options{Bytes: c.Bytes, Files: c.Files, Skip: c.Skip})
+	_, err := copydir.Copy(ctx, b.before(), workspace, copydir.Options{Bytes: c.Bytes, Files: c.Files, Skip: c.Skip, Open: c.Open})
 	if err == nil {
 		_, err = copydir.Copy(ctx, b.work(), b.before(), copydir.Options{})
 	}
@@ -193,7 +193,7 @@ func (h *Host) merge(ctx context.Context, b besides, to string) (out mergedCopy,
 	}
 	out.Commits = len(moved) > 0
 	m := copydir.Merge{
-		Base: b.before(), From: b.work(), To: to, Beside: "." + b.name,
+		Base: b.before(), From: b.work(), To: to, Beside: "." + b.name, Open: h.copies(to, 0).Open,
 		Skip: func(name string) bool { return path.Base(name) == ".git" || own(name) },
 		Leave: func(name string) string {
 			if protected.Is(name) {

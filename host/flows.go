@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -309,6 +310,7 @@ func (h *Host) copies(dir string, mib int) agents.Copies {
 	return agents.Copies{
 		Home: filepath.Join(h.Config.DataDir, "attempts"), Workspace: dir, Protected: protected.Is,
 		Skip:  h.Own(h.Config, dir),
+		Open:  func(dir string) (*os.Root, error) { return openDir(h.Config, dir) },
 		Bytes: int64(cmp.Or(mib, MaxCopyMiB)) << 20, Files: maxCopyFiles,
 	}
 }

@@ -193,6 +193,7 @@ func (h *Host) fillFork(ctx context.Context, m *madeCopy, f Fork, p past) error 
 	}
 	own, git := h.Own(h.Config, m.was), gitFile(m.was)
 	limits.Skip = func(name string) bool { return own(name) || git != "" && name == ".git" || isGitLock(name) }
+	limits.Open = func(dir string) (*os.Root, error) { return openDir(h.Config, dir) }
 	c, err := copydir.Copy(ctx, m.record.Temp, m.was, limits)
 	if errors.Is(err, fs.ErrNotExist) && !isThere(m.was) {
 		return refuse("the workspace %s is not there any more, and the session has no snapshot of it: "+

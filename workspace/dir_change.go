@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/regular"
@@ -187,7 +188,12 @@ func (d *Dir) makeParents(target string) (made []string, err error) {
 		}
 		made = append(made, dir)
 	}
-	return made, d.root.MkdirAll(path.Dir(target), 0o777)
+	for i, dir := range slices.Backward(made) {
+		if err := regular.MkdirBelow(d.root, dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return made[i+1:], err
+		}
+	}
+	return made, nil
 }
 
 // commit makes the change, if the Sight of ctx allows it. The old content is left under
@@ -319,7 +325,7 @@ func (s *staged) undo() (err error) {
 		s.temp = ""
 	}
 	for _, dir := range s.made {
-		if s.d.root.Remove(dir) != nil {
+		if regular.RmdirBelow(s.d.root, dir) != nil {
 			break // someone else has put something there
 		}
 	}

@@ -45,9 +45,17 @@ type item struct {
 func (i item) isDir() bool  { return i.info != nil && i.info.IsDir() }
 func (i item) isLink() bool { return i.info != nil && i.info.Mode()&fs.ModeSymlink != 0 }
 
+// opened opens a directory in the way that is given, if one is.
+func opened(dir string, open func(string) (*os.Root, error)) (*os.Root, error) {
+	if open == nil {
+		return os.OpenRoot(dir)
+	}
+	return open(dir)
+}
+
 // read returns the tree of dir. The caller must close its root.
-func read(ctx context.Context, dir string, skip func(string) bool) (*tree, error) {
-	root, err := os.OpenRoot(dir)
+func read(ctx context.Context, dir string, open func(string) (*os.Root, error), skip func(string) bool) (*tree, error) {
+	root, err := opened(dir, open)
 	if err != nil {
 		return nil, err
 	}
@@ -134,12 +142,12 @@ func notEOF(err error) error {
 
 // Changes returns the files and links that differ between base and dir, by name.
 func Changes(ctx context.Context, base, dir string, skip func(name string) bool) ([]Change, error) {
-	a, err := read(ctx, base, skip)
+	a, err := read(ctx, base, nil, skip)
 	if err != nil {
 		return nil, err
 	}
 	defer a.root.Close()
-	b, err := read(ctx, dir, skip)
+	b, err := read(ctx, dir, nil, skip)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,8 @@
 // It deals with regular files and their permissions, symbolic links, which it
 // never follows, and directories. It leaves out sockets, pipes and devices.
 // Names are relative to the directory and have slashes. All access goes through
-// [os.Root]: no name and no link leads out of a directory.
+// [os.Root]: no name and no link leads out of a directory. A merge writes and removes in
+// directories that it has entered without following a link.
 package copydir
 
 import (
@@ -28,6 +29,10 @@ type Options struct {
 	Bytes int64                  // the most bytes of a directory; 0: no limit
 	Files int                    // the most files of a directory; 0: no limit
 	Skip  func(name string) bool // whether to leave out a name and everything below it; nil: nothing
+
+	// Open, if not nil, opens the directory that is copied: so that a link which somebody
+	// has put in its place does not lead elsewhere.
+	Open func(dir string) (*os.Root, error)
 }
 
 // Copied describes a copy.
@@ -52,7 +57,12 @@ func (e *TooLarge) Error() string { return fmt.Sprintf("%s has more than %s", e.
 // copy shares its blocks with src until one of them changes. If src exceeds the
 // limits, the error is a [*TooLarge]. Files that cannot be read are left out.
 func Copy(ctx context.Context, dst, src string, o Options) (c Copied, err error) {
-	if err := o.measure(ctx, src); err != nil {
+	from, err := opened(src, o.Open)
+	if err != nil {
+		return Copied{}, err
+	}
+	defer from.Close()
+	if err := o.measure(ctx, src, from); err != nil {
 		return Copied{}, err
 	}
 	if err := os.MkdirAll(filepath.Dir(dst), 0o700); err != nil {
@@ -65,17 +75,17 @@ func Copy(ctx context.Context, dst, src string, o Options) (c Copied, err error)
 	if err := os.Mkdir(part, 0o700); err != nil {
 		return Copied{}, err
 	}
-	if c, err = o.copyAll(ctx, part, src); err != nil {
+	if c, err = o.copyAll(ctx, part, src, from); err != nil {
 		return Copied{}, errors.Join(err, removeAll(part))
 	}
 	return c, os.Rename(part, dst)
 }
 
 // measure returns an error if src exceeds the limits.
-func (o Options) measure(ctx context.Context, src string) error {
+func (o Options) measure(ctx context.Context, src string, from *os.Root) error {
 	var files int
 	var bytes int64
-	return o.walk(ctx, os.DirFS(src), func(_ string, info fs.FileInfo, err error) error {
+	return o.walk(ctx, from.FS(), func(_ string, info fs.FileInfo, err error) error {
 		if err != nil || info.IsDir() {
 			return nil
 		}
@@ -125,13 +135,8 @@ func (o Options) walk(ctx context.Context, fsys fs.FS, see func(name string, inf
 	})
 }
 
-// copyAll copies the content of src into the empty directory dst.
-func (o Options) copyAll(ctx context.Context, dst, src string) (c Copied, err error) {
-	from, err := os.OpenRoot(src)
-	if err != nil {
-		return c, err
-	}
-	defer from.Close()
+// copyAll copies the content of src, opened as from, into the empty directory dst.
+func (o Options) copyAll(ctx context.Context, dst, src string, from *os.Root) (c Copied, err error) {
 	to, err := os.OpenRoot(dst)
 	if err != nil {
 		return c, err

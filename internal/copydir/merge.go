@@ -42,6 +42,10 @@ type Merge struct {
 	From string // a copy of Base with changes
 	To   string
 
+	// Open, if not nil, opens To: so that a link which somebody has put in its place does
+	// not lead elsewhere.
+	Open func(dir string) (*os.Root, error)
+
 	Skip  func(name string) bool   // names to ignore; nil: none
 	Leave func(name string) string // why a change must not be applied, or ""; nil: apply all
 
@@ -84,10 +88,11 @@ type merging struct {
 func (m Merge) merge(ctx context.Context, look bool) (*Merged, error) {
 	g := &merging{Merge: m, look: look, out: Merged{Changes: []Change{}}}
 	for _, t := range []struct {
-		at  **tree
-		dir string
-	}{{&g.base, m.Base}, {&g.from, m.From}, {&g.to, m.To}} {
-		read, err := read(ctx, t.dir, m.Skip)
+		at   **tree
+		dir  string
+		open func(string) (*os.Root, error)
+	}{{&g.base, m.Base, nil}, {&g.from, m.From, nil}, {&g.to, m.To, m.Open}} {
+		read, err := read(ctx, t.dir, t.open, m.Skip)
 		if err != nil {
 			return nil, err
 		}
@@ -165,20 +170,21 @@ func (g *merging) keepBeside(ctx context.Context, c Change, why string) (string,
 	if _, err := g.to.root.Lstat(name); err == nil {
 		return said, nil // an earlier merge put it there
 	}
-	temp := path.Join(path.Dir(c.Path), ".openmanus-"+rand.Text())
-	err := g.prepare(ctx, temp, c.Path)
-	if err == nil {
-		err = g.to.root.Rename(temp, name)
+	dir, err := regular.Below(g.to.root, path.Dir(c.Path))
+	if err != nil {
+		return why, nil // its directory is none any more: the copy has it
+	}
+	defer dir.Close()
+	temp := ".openmanus-" + rand.Text()
+	if err = g.prepare(ctx, dir, temp, c.Path); err == nil {
+		err = dir.Rename(temp, path.Base(name))
 	}
 	if err == nil {
 		g.out.Changes = append(g.out.Changes, Change{name, Created, c.Bytes})
 		return said, nil
 	}
-	_ = g.to.root.Remove(temp) // if it was created
-	if ctx.Err() != nil {
-		return why, ctx.Err()
-	}
-	return why, nil // for example, its directory is none any more: the copy has it
+	_ = dir.Remove(temp) // if it was created
+	return why, ctx.Err()
 }
 
 // conflict returns why a change cannot be applied, or "".
@@ -218,41 +224,54 @@ func (g *merging) occupied(dir string) bool {
 
 // apply applies one change. It returns a conflict if To has just changed.
 func (g *merging) apply(ctx context.Context, c Change) (string, error) {
-	root := g.to.root
 	now, there := g.to.items[c.Path]
-	if c.Change == Deleted {
-		if !g.still(c.Path) {
-			return "it was changed just now", nil
-		}
-		return "", root.Remove(c.Path)
-	}
-	if there && now.isDir() {
+	if c.Change != Deleted && there && now.isDir() {
 		if err := g.removeDirs(c.Path); err != nil {
 			return err.Error(), nil
 		}
 		delete(g.to.items, c.Path)
 	}
-	if err := g.makeParents(c.Path); err != nil {
-		return "", err
+	if c.Change != Deleted {
+		if err := g.makeParents(c.Path); errors.Is(err, regular.ErrMoved) {
+			return movedNow, nil
+		} else if err != nil {
+			return "", err
+		}
 	}
-	temp := path.Join(path.Dir(c.Path), ".openmanus-"+rand.Text())
-	if err := g.prepare(ctx, temp, c.Path); err != nil {
-		_ = root.Remove(temp) // if it was created
+	// From here on the merge works in the directory that has the name which was decided on:
+	// a command may put a link in its place at any moment.
+	dir, err := regular.Below(g.to.root, path.Dir(c.Path))
+	if err != nil {
+		return movedNow, nil
+	}
+	defer dir.Close()
+	if c.Change == Deleted {
+		if !g.still(dir, c.Path) {
+			return "it was changed just now", nil
+		}
+		return "", dir.Remove(path.Base(c.Path))
+	}
+	temp := ".openmanus-" + rand.Text()
+	if err := g.prepare(ctx, dir, temp, c.Path); err != nil {
+		_ = dir.Remove(temp) // if it was created
 		if errors.Is(err, errUnread) {
 			return err.Error(), nil
 		}
 		return "", err
 	}
-	if !g.still(c.Path) {
-		return "it was changed just now", root.Remove(temp)
+	if !g.still(dir, c.Path) {
+		return "it was changed just now", dir.Remove(temp)
 	}
-	return "", root.Rename(temp, c.Path)
+	return "", dir.Rename(temp, path.Base(c.Path))
 }
 
-// still reports whether To still has at name what was read.
-func (g *merging) still(name string) bool {
+// movedNow is why a change is not applied whose directory is another one by now.
+const movedNow = "its directory was moved or replaced just now"
+
+// still reports whether To still has at name what was read. dir is its directory.
+func (g *merging) still(dir *os.Root, name string) bool {
 	was, there := g.to.items[name]
-	now, err := g.to.root.Lstat(name)
+	now, err := dir.Lstat(path.Base(name))
 	if err != nil {
 		return !there && errors.Is(err, fs.ErrNotExist)
 	}
@@ -260,18 +279,18 @@ func (g *merging) still(name string) bool {
 		was.info.ModTime().Equal(now.ModTime()) && was.info.Mode() == now.Mode()
 }
 
-// prepare copies the file or link at name in From to temp in To.
-func (g *merging) prepare(ctx context.Context, temp, name string) error {
+// prepare copies the file or link at name in From to temp in a directory of To.
+func (g *merging) prepare(ctx context.Context, to *os.Root, temp, name string) error {
 	it := g.from.items[name]
 	if it.isLink() {
-		return g.to.root.Symlink(it.link, temp)
+		return to.Symlink(it.link, temp)
 	}
 	r, _, err := regular.Open(g.from.root, name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnread, cause(err))
 	}
 	defer r.Close()
-	w, err := g.to.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	w, err := to.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -308,7 +327,7 @@ func (g *merging) makeParents(name string) error {
 		if it, ok := g.from.items[dir]; ok {
 			mode = it.info.Mode().Perm() | 0o700
 		}
-		if err := g.to.root.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := regular.MkdirBelow(g.to.root, dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		info, err := g.to.root.Lstat(dir)
@@ -330,7 +349,7 @@ func (g *merging) removeDirs(dir string) error {
 	}
 	slices.Sort(all)
 	for _, name := range slices.Backward(all) {
-		if err := g.to.root.Remove(name); err != nil {
+		if err := regular.RmdirBelow(g.to.root, name); err != nil {
 			return cause(err)
 		}
 		delete(g.to.items, name)
@@ -352,12 +371,12 @@ func (g *merging) dirs() {
 	}
 	slices.Sort(gone)
 	for _, name := range slices.Backward(gone) {
-		_ = g.to.root.Remove(name) // fails if it is not empty
+		_ = regular.RmdirBelow(g.to.root, name) // fails if it is not empty
 	}
 	for name, it := range g.from.items {
 		if _, there := g.base.items[name]; it.isDir() && !there && g.to.items[name].info == nil && !g.left(name) {
 			if g.makeParents(name) == nil {
-				_ = g.to.root.Mkdir(name, it.info.Mode().Perm()|0o700) // it may exist
+				_ = regular.MkdirBelow(g.to.root, name, it.info.Mode().Perm()|0o700) // it may exist
 			}
 		}
 	}
