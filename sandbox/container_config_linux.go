@@ -27,15 +27,15 @@ func (c *container) configure() error {
 	if err != nil {
 		return err
 	}
-	mounts := c.view.containerMounts(c.private, c.o.Network, program, c.o.WorkDir)
-	if err := errors.Join(c.mkMountPoints("", mounts), c.giveAway()); err != nil {
-		return err
-	}
 	denied, err := c.guard.denied(c.private, c.o.Deny)
 	if err != nil {
 		return err
 	}
-	mounts = slices.Concat(mounts, readOnlyAt(c.guard.mountPoints()), denied)
+	mounts := slices.Concat(c.view.containerMounts(c.private, c.o.Network, program), readOnlyAt(c.guard.mountPoints()), denied)
+	mounts = append(mounts, c.view.again(mounts, c.o.WorkDir, c.o.also)...)
+	if err := errors.Join(c.mkMountPoints("", mounts), c.giveAway()); err != nil {
+		return err
+	}
 	runtime := ""
 	if c.kind == GVisor {
 		runtime = gvisorRuntime

@@ -69,6 +69,12 @@ func TestDocker(t *testing.T) {
 		workspacetest.Run(t, func(t *testing.T, dir string) workspace.Workspace { return open(t, d.options(t, dir)) })
 	})
 	attempts.Wait()
+	t.Run("both names", func(t *testing.T) {
+		o := sandbox.Options{Kind: sandbox.Docker, Engine: d.socket, Image: testImage}
+		bothNames(t, o)
+		o.WorkDir = "/workspace"
+		bothNames(t, o)
+	})
 	t.Run("die with us", func(t *testing.T) { testContainersDieWithUs(t, d) })
 	t.Run("nothing is left", func(t *testing.T) { d.empty(t) })
 }
@@ -105,6 +111,7 @@ func TestGVisor(t *testing.T) {
 	if err := ws.Close(); err != nil {
 		t.Error(err)
 	}
+	bothNames(t, sandbox.Options{Kind: sandbox.GVisor, Engine: d.socket, Image: testImage})
 	d.empty(t)
 }
 

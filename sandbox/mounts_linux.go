@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // A mountKind says what a mount shows.
@@ -67,15 +68,11 @@ func (v *mountView) mounts(p *private, network Network, program string, etc []st
 }
 
 // containerMounts returns what is mounted over the image of a container.
-// workDir is a second place for the workspace, or "".
-func (v *mountView) containerMounts(p *private, network Network, program, workDir string) []mount {
+func (v *mountView) containerMounts(p *private, network Network, program string) []mount {
 	list := []mount{
 		{readWrite, p.path("tmp"), "/tmp"}, {readWrite, p.path("tmp"), "/var/tmp"}, {readWrite, p.path("home"),
 			v.home},
 		{v.wsKind(), v.ws, v.ws},
-	}
-	if workDir != "" && !within(workDir, v.ws) && !within(v.ws, workDir) {
-		list = append(list, mount{v.wsKind(), v.ws, workDir})
 	}
 	for _, name := range []string{"/etc/passwd", "/etc/group"} {
 		list = append(list, mount{readOnly, p.path(name), name})
@@ -89,6 +86,25 @@ func (v *mountView) containerMounts(p *private, network Network, program, workDi
 		list = append(list, mount{readWrite, p.path("proxy"), proxyDir})
 	}
 	return list
+}
+
+// again returns the mounts of list that show the workspace and what is in it, for other
+// paths of the workspace: a mount does not show what is mounted below its source. Paths at
+// which something else is to be seen are left out.
+func (v *mountView) again(list []mount, paths ...string) (more []mount) {
+	for _, path := range paths {
+		taken := func(m mount) bool { return within(path, m.to) }
+		if path == "" || within(v.ws, path) || withinAny(v.read, path) || withinAny([]string{"/proc", "/sys", "/dev"}, path) ||
+			slices.ContainsFunc(list, taken) || slices.ContainsFunc(more, taken) {
+			continue
+		}
+		for _, m := range list {
+			if within(v.ws, m.to) {
+				more = append(more, mount{m.kind, m.from, filepath.Join(path, strings.TrimPrefix(m.to, v.ws))})
+			}
+		}
+	}
+	return more
 }
 
 // wsKind returns how the workspace is mounted.

@@ -86,13 +86,13 @@ func TestMounts(t *testing.T) {
 
 func TestContainerMounts(t *testing.T) {
 	v := mountView{ws: "/src", home: "/home/agent", read: []string{"/data"}, hide: []string{"/src/me"}}
-	list := v.containerMounts(&private{dir: "/P"}, Hosts, "/program", "/workspace")
+	list := v.containerMounts(&private{dir: "/P"}, Hosts, "/program")
 	list = append(list, readOnlyAt([]string{"/src/.git/config"})...)
+	list = append(list, v.again(list, "/workspace", "/home/me/link")...)
 	const want = `/P/tmp /tmp rw
 /P/tmp /var/tmp rw
 /P/home /home/agent rw
 /src /src rw
-/src /workspace rw
 /P/etc/passwd /etc/passwd ro
 /P/etc/group /etc/group ro
 /program /run/openmanus-inside ro
@@ -100,6 +100,12 @@ func TestContainerMounts(t *testing.T) {
 /P/empty /src/me ro
 /P/proxy /run/openmanus rw
 /src/.git/config /src/.git/config ro
+/src /workspace rw
+/P/empty /workspace/me ro
+/src/.git/config /workspace/.git/config ro
+/src /home/me/link rw
+/P/empty /home/me/link/me ro
+/src/.git/config /home/me/link/.git/config ro
 `
 	var got strings.Builder
 	for _, m := range engineMounts(list) {
@@ -109,12 +115,10 @@ func TestContainerMounts(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("the mounts are\n%swant\n%s", got.String(), want)
 	}
-	// A second place that overlaps the workspace is none.
-	for _, dir := range []string{"", "/", "/src", "/src/sub"} {
-		for _, m := range v.containerMounts(&private{dir: "/P"}, NoNetwork, "/program", dir) {
-			if m.kind == readWrite && m.from == v.ws && m.to != v.ws {
-				t.Errorf("%q: the workspace is mounted at %s too", dir, m.to)
-			}
+	// A second path that overlaps the workspace, or is where something else is seen, is none.
+	for _, dir := range []string{"", "/", "/src", "/src/sub", "/data/link", "/home", "/tmp", "/run", "/proc/self/cwd", "/workspace"} {
+		if more := v.again(list, dir); len(more) > 0 {
+			t.Errorf("%q: %+v", dir, more)
 		}
 	}
 }
