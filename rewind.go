@@ -177,6 +177,13 @@ func (s *State) goBack(m moment) {
 type noted struct {
 	change string
 	seq    int64
+	made   int64 // the event by which it was created, if there was none before
+}
+
+// is reports whether the change is one since an event: a file that was created after it and
+// is deleted is none.
+func (n noted) is(since int64) bool {
+	return n.seq > since && (n.change != FileDeleted || n.made <= since)
 }
 
 // A Tally counts the results of the calls of a tool in a session.
@@ -186,8 +193,7 @@ type Tally struct {
 }
 
 // noteChanges remembers the changes of files that the event seq records, as one
-// change since the beginning of the session: a file that was created and deleted
-// leaves none.
+// change since the beginning of the session.
 func noteChanges(known map[string]noted, seq int64, changes []FileChange) map[string]noted {
 	if len(changes) == 0 {
 		return known
@@ -198,17 +204,16 @@ func noteChanges(known map[string]noted, seq int64, changes []FileChange) map[st
 	}
 	for _, c := range changes {
 		was, before := known[c.Path]
-		change := c.Change
+		n := noted{c.Change, seq, was.made}
 		switch {
-		case before && was.change == FileCreated && change == FileDeleted:
-			delete(known, c.Path)
-			continue
-		case before && was.change == FileCreated && change == FileModified:
-			change = FileCreated
-		case before && was.change == FileDeleted && change == FileCreated:
-			change = FileModified
+		case c.Change == FileCreated && (!before || was.made > 0):
+			n.made = seq
+		case before && was.change == FileCreated && c.Change == FileModified:
+			n.change = FileCreated
+		case before && was.change == FileDeleted && c.Change == FileCreated:
+			n.change = FileModified
 		}
-		known[c.Path] = noted{change, seq}
+		known[c.Path] = n
 	}
 	return known
 }
@@ -237,7 +242,7 @@ func (s *State) Tally() map[string]Tally { return s.tally }
 func (s *State) Files(since int64) (own, meanwhile []FileChange) {
 	list := func(known map[string]noted, but map[string]noted) (all []FileChange) {
 		for _, path := range slices.Sorted(maps.Keys(known)) {
-			if _, also := but[path]; !also && known[path].seq > since {
+			if !but[path].is(0) && known[path].is(since) {
 				all = append(all, FileChange{path, known[path].change})
 			}
 		}

@@ -81,7 +81,7 @@ func (h *Host) PastFiles(ctx context.Context, session string, seq int64, name st
 	}
 	at, err := h.reader.Lookup(ctx, tree, name)
 	if err != nil {
-		return nil, gone(err)
+		return nil, goneOf(ctx, h.Store, session, err)
 	}
 	if at.Kind != snapshot.Dir {
 		return []PastFile{pastFile(name, at)}, nil
@@ -111,7 +111,7 @@ func (h *Host) PastFiles(ctx context.Context, session string, seq int64, name st
 		}
 		return err
 	}
-	return files, gone(list(name, at))
+	return files, goneOf(ctx, h.Store, session, list(name, at))
 }
 
 func pastFile(name string, e *snapshot.Entry) PastFile {
@@ -166,7 +166,7 @@ func (h *Host) Diff(ctx context.Context, session string, from, to int64) ([]act.
 	for _, d := range all {
 		for c, err := range h.reader.Diff(ctx, d.Before, d.After) {
 			if err != nil {
-				return nil, gone(err)
+				return nil, goneOf(ctx, h.Store, session, err)
 			}
 			if d.Only != nil && !d.Only(c.Name) || hiddenFile(c.Name) {
 				continue
@@ -183,7 +183,7 @@ func (h *Host) Diff(ctx context.Context, session string, from, to int64) ([]act.
 	for _, name := range names {
 		d, some, err := h.diffOf(ctx, snapshot.Change{Name: name, Was: was[name], Now: now[name]})
 		if err != nil {
-			return nil, gone(err)
+			return nil, goneOf(ctx, h.Store, session, err)
 		}
 		if some {
 			diffs = append(diffs, d)

@@ -341,7 +341,7 @@ func (x *back) planFiles(ctx context.Context, p *backPlan) error {
 	}
 	u, err := x.undo(ctx, p.To, x.s.Seq, p.before)
 	if err != nil {
-		return gone(err)
+		return goneOf(ctx, x.h.Store, x.session, err)
 	}
 	p.ops = u.Ops
 	p.Unfollowed = cmp.Or(u.unfollowed, p.Unfollowed)
@@ -375,6 +375,31 @@ func gone(err error) error {
 	}
 	return err
 }
+
+// goneOf is gone for the workspace of a session, which may have come from elsewhere.
+func goneOf(ctx context.Context, j openmanus.Journal, session string, err error) error {
+	if !errors.Is(err, snapshot.ErrGone) {
+		return err
+	}
+	if s, bad := openmanus.Load(ctx, j, session); bad == nil && s.Opened.From != nil && s.Opened.From.Foreign {
+		return &elsewhereError{session, err}
+	}
+	return gone(err)
+}
+
+// An elsewhereError says that what is asked of a session's files is not here, since an
+// import did not bring it.
+type elsewhereError struct {
+	session string
+	err     error
+}
+
+func (e *elsewhereError) Error() string {
+	return fmt.Sprintf("session %s was imported, and the files of earlier events did not come along. "+
+		"Choose an event after the import, or take only the conversation back (--talk)", e.session)
+}
+
+func (e *elsewhereError) Unwrap() error { return e.err }
 
 // maxKept is how many names an event has of those that stay as they are.
 const maxKept = 1000

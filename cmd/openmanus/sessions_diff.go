@@ -13,6 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus/act"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/workspace/snapshot"
 )
 
 // sessionsDiffCmd is openmanus sessions diff.
@@ -124,7 +125,7 @@ func (c *sessionsFilesCmd) Run(ctx context.Context, t *terminal, g *globals) err
 		return usage(err)
 	}
 	files, err := x.PastFiles(ctx, x.id, at, name, true)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, snapshot.ErrGone) {
 		return usage(fmt.Errorf("there was no %s then", name))
 	}
 	if err != nil {

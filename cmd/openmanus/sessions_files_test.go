@@ -75,6 +75,31 @@ func TestFilesAreTakenAlong(t *testing.T) {
 	}
 }
 
+// A file that one request made and the next removes is the session's change. At another
+// machine, which has the session and its files by an import, nothing is put back, and the
+// reason is the import.
+func TestARequestRemovesWhatAnotherMade(t *testing.T) {
+	d := newDesk(t, nil)
+	d.write("s", "-- 1 --\n@call bash {\"command\": \"echo a > made\"}\n-- 2 --\nDone.\n-- 3 --\n@call bash {\"command\": \"rm made; echo b > other\"}\n-- 4 --\nDone.\n")
+	if err := os.Mkdir(filepath.Join(d.dir, "work"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.must("run", "--model", "scripted:s", "--workspace", "work", "--approve", "all", "--sandbox", "none", "make it")
+	_, notes, code := d.run("sessions", "resume", "last", "--model", "scripted:s", "remove it")
+	if code != 0 || !strings.Contains(notes, "deleted  made") || strings.Contains(notes, "meanwhile") {
+		t.Errorf("exit code %d\n%s", code, notes)
+	}
+	d.must("sessions", "export", "last", "--files", "-o", "it.tar.zst")
+	d.env["OPENMANUS_DATA_DIR"] = filepath.Join(d.dir, "elsewhere")
+	d.must("sessions", "import", "it.tar.zst", "--files", "--to", "b")
+	for _, args := range [][]string{{"rewind", "b", "--yes", "--last"}, {"files", "b", "--at", "5"}, {"diff", "b"}} {
+		if out, errs, code := d.run(append([]string{"sessions"}, args...)...); code == 0 || !strings.Contains(errs, "session b was imported") || strings.Contains(errs, "deleted") {
+			t.Errorf("%q: exit code %d\n%s%s", args, code, out, errs)
+		}
+	}
+	d.must("sessions", "rewind", "b", "--yes", "--last", "--talk")
+}
+
 // The command first says which files of earlier moments can be deleted. The sessions
 // stay.
 func TestSessionsPrune(t *testing.T) {
