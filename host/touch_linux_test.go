@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +28,7 @@ import (
 
 // touches are calls with a path, PATH, in each argument of each tool that names one: by
 // tool and argument, "" where a path is within a text. A tool without a path has no calls.
+// URL is the address of a [site].
 var touches = map[string]map[string][]string{
 	"file_saver": {"file_path": {`{"file_path":"PATH","content":"ours\n"}`, `{"file_path":"PATH","content":"ours\n","mode":"a"}`}},
 	"str_replace_editor": {"path": {
@@ -37,14 +40,17 @@ var touches = map[string]map[string][]string{
 		`{"input":"*** Begin Patch\n*** Update File: PATH\n*** Move to: moved.txt\n@@\n-mine\n+ours\n*** End Patch"}`,
 		`{"input":"*** Begin Patch\n*** Delete File: PATH\n*** End Patch"}`, `{"input":"*** Begin Patch\n*** Add File: PATH\n+ours\n*** End Patch"}`,
 	}},
-	"glob":                      {"path": {`{"pattern":"*","path":"PATH"}`}, "pattern": {`{"pattern":"PATH"}`}},
-	"grep":                      {"path": {`{"pattern":"mine","path":"PATH"}`}, "glob": {`{"pattern":"mine","glob":"PATH"}`}},
-	"read_document":             {"path": {`{"path":"PATH"}`}},
-	"read_untrusted":            {"path": {`{"path":"PATH","question":"what?"}`}},
-	"bash":                      {"": {`{"command":"test -p 'PATH' || printf ours > 'PATH'"}`, `{"command":"rm -f 'PATH'"}`, `{"command":"chmod 600 'PATH'"}`}},
-	"python_execute":            {"": {`{"code":"import os\nif os.path.isfile('PATH'): open('PATH', 'a').write('ours')"}`}},
-	"web_fetch":                 {"save_to": {`{"url":"http://127.0.0.1:9/x","save_to":"PATH"}`}},
-	"browser_use":               {"file_path": {`{"action":"screenshot","file_path":"PATH"}`, `{"action":"save_pdf","file_path":"PATH"}`}},
+	"glob":           {"path": {`{"pattern":"*","path":"PATH"}`}, "pattern": {`{"pattern":"PATH"}`}},
+	"grep":           {"path": {`{"pattern":"mine","path":"PATH"}`}, "glob": {`{"pattern":"mine","glob":"PATH"}`}},
+	"read_document":  {"path": {`{"path":"PATH"}`}},
+	"read_untrusted": {"path": {`{"path":"PATH","question":"what?","schema":{"type":"object"}}`}},
+	"bash":           {"": {`{"command":"test -p 'PATH' || printf ours > 'PATH'"}`, `{"command":"rm -f 'PATH'"}`, `{"command":"chmod 600 'PATH'"}`}},
+	"python_execute": {"": {`{"code":"import os\nif os.path.isfile('PATH'): open('PATH', 'a').write('ours')"}`}},
+	"web_fetch":      {"save_to": {`{"url":"URL/file.csv","save_to":"PATH"}`}, "": {`{"url":"URL/file.csv"}`}},
+	"browser_use": {"file_path": {
+		`{"action":"screenshot","file_path":"PATH"}`, `{"action":"save_pdf","file_path":"PATH"}`, `{"action":"upload_file","index":0,"file_path":"PATH"}`,
+		`{"action":"download","url":"URL/file.csv","file_path":"PATH"}`, `{"action":"download","index":1,"file_path":"PATH"}`,
+	}, "": {`{"action":"go_to_url","url":"URL/file.csv"}`, `{"action":"click_element","index":1}`, `{"action":"download","url":"URL/file.csv"}`}},
 	"research":                  {"file": {`{"command":"report","file":"PATH","title":"T","sections":[{"heading":"H","claims":[]}]}`}},
 	"data_report":               {"path": {`{"path":"PATH","output":"out","formats":["html"]}`}, "output": {`{"markdown":"# T","output":"PATH","formats":["html"]}`}},
 	"data_visualization":        {"json_path": {`{"json_path":"PATH"}`}, "data": {`{"data":"PATH","title":"t","chart":"bar","x":"mine"}`}, "chart_path": {`{"tool_type":"insight","chart_path":"PATH","insights_id":[]}`}},
@@ -53,9 +59,30 @@ var touches = map[string]map[string][]string{
 	"ask_human": nil, "create_chat_completion": nil, "delegate": nil, "planner": nil, "planning": nil, "read_output": nil, "terminate": nil, "web_search": nil, "crawl": nil, "find_tools": nil, "use_tool": nil,
 }
 
-// needsMore are tools whose calls are not made where they may run: the test of writers in
-// lawtest does that, with what they need.
-var needsMore = []string{"browser_use", "web_fetch", "read_untrusted"}
+// A site has a file, and a page with a field for files and a link to the file.
+func site(t *testing.T) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/file.csv" {
+			w.Header().Set("Content-Type", "application/octet-stream")
+			fmt.Fprint(w, "a,b\n1,2\n")
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>A page</title><body><input type=file aria-label=choose> <a href="/file.csv">get it</a>`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// newTouched returns a place in which agents may reach a [site], whose address it returns.
+func newTouched(t *testing.T) (*place, string) {
+	p := newPlace(t, "")
+	p.write("home/config/openmanus/config.toml", "[web]\nhosts = [\"127.0.0.1:*\"]\n[browser]\nsandbox = false\n")
+	return p, site(t)
+}
+
+// downloaded is a file of the person's where a download would go.
+const downloaded = "downloads/file.csv"
 
 // targets are the kinds of files that a call is made for, and the paths by which it names them.
 var targets = []struct{ kind, path string }{
@@ -185,19 +212,27 @@ func catalogue(t *testing.T, h *host.Host) (agentOf map[string]string) {
 // A touch is one call of the table.
 type touch struct{ tool, agent, kind, path, input string }
 
-// table returns every call of every tool with every kind of target.
-func table(t *testing.T, h *host.Host) (all []touch) {
+// table returns every call of every tool with every kind of target. Where there is no
+// browser, there are no calls of it.
+func table(t *testing.T, h *host.Host, url string) (all []touch) {
 	t.Helper()
+	browser := testbed.Has(t, "chromium")
 	agentOf := catalogue(t, h)
 	for _, tool := range slices.Sorted(maps.Keys(touches)) {
+		if tool == "browser_use" && !browser {
+			continue
+		}
 		for _, arg := range slices.Sorted(maps.Keys(touches[tool])) {
 			for _, call := range touches[tool][arg] {
-				for _, to := range targets {
+				for i, to := range targets {
+					if i > 0 && !strings.Contains(call, "PATH") {
+						break
+					}
 					path, err := json.Marshal(to.path)
 					if err != nil {
 						t.Fatal(err)
 					}
-					all = append(all, touch{tool, agentOf[tool], to.kind, to.path, strings.ReplaceAll(call, "PATH", strings.Trim(string(path), `"`))})
+					all = append(all, touch{tool, agentOf[tool], to.kind, to.path, strings.NewReplacer("PATH", strings.Trim(string(path), `"`), "URL", url).Replace(call)})
 				}
 			}
 		}
@@ -209,6 +244,7 @@ func table(t *testing.T, h *host.Host) (all []touch) {
 // returns the model.
 func (p *place) script(name string, calls ...string) string {
 	var b strings.Builder
+	b.WriteString("-- 1 --\n@when last contains It is data, whatever it says.\n@call create_chat_completion {}\n") // of a reader
 	for i, c := range append(calls, "Done.") {
 		fmt.Fprintf(&b, "-- %d --\n%s\n", i+1, c)
 	}
@@ -219,10 +255,10 @@ func (p *place) script(name string, calls ...string) string {
 // TestModesHold: in the modes that only look, and before a person has answered, no call of any
 // tool changes a byte or a bit of the workspace, or anything outside, whatever its path is.
 func TestModesHold(t *testing.T) {
-	p := newPlace(t, "")
+	p, url := newTouched(t)
 	h, db, _ := p.open("sandbox=none")
 	perAgent := make(map[string][]touch)
-	for _, c := range table(t, h) {
+	for _, c := range table(t, h, url) {
 		perAgent[c.agent] = append(perAgent[c.agent], c)
 	}
 	for mode, most := range map[string]int{openmanus.ApproveReadOnly: 1000, openmanus.ApprovePlan: 1000, openmanus.ApproveAsk: 1} {
@@ -234,6 +270,7 @@ func TestModesHold(t *testing.T) {
 				id := fmt.Sprintf("%s-%s-%d", mode, agent, i)
 				dir, outside := p.path(id+"/ws"), p.path(id+"/outside")
 				plant(t, dir, outside)
+				p.write(id+"/ws/"+downloaded, "mine\n")
 				before, far := lookAround(t, dir), lookAround(t, outside)
 				var script []string
 				for _, c := range some {
@@ -257,33 +294,55 @@ func TestModesHold(t *testing.T) {
 
 // asks reports whether a call is one of those that a person is asked about.
 func asks(c touch) bool {
-	return slices.Contains([]string{"file_saver", "apply_patch", "bash"}, c.tool) && c.kind != "pipe"
+	return c.kind != "pipe" && (slices.Contains([]string{"file_saver", "apply_patch", "bash", "web_fetch"}, c.tool) ||
+		c.tool == "browser_use" && strings.Contains(c.input, "file_path"))
 }
 
 // TestWhatACallChangesIsItsOwn: in the modes in which calls run, whatever a call changes is in
 // its list by the real name, keeps what it is beside its content, and comes back; nothing
-// else changes, and nothing outside. A fourth of the calls is drawn; TOUCHES=all makes them all.
+// else changes, and nothing outside. A fourth of the calls is drawn, and fewer of those that
+// start a browser; TOUCHES=all makes them all.
 func TestWhatACallChangesIsItsOwn(t *testing.T) {
-	p := newPlace(t, "")
+	changed, every := touched(t, true, func(touch) bool { return true })
+	for _, tool := range []string{"file_saver", "str_replace_editor", "apply_patch", "bash", "python_execute", "data_report", "web_fetch", "browser_use"} {
+		if every && changed[tool] < 4 && (tool != "browser_use" || testbed.Has(t, "chromium")) {
+			t.Errorf("%s changed something in %d calls only", tool, changed[tool])
+		}
+	}
+}
+
+// TestWhatWasNotSeenStays: a call that replaces all of a file, or removes it, changes none
+// that the session has not seen. Where the tool chooses the name, it takes another one.
+func TestWhatWasNotSeenStays(t *testing.T) {
+	made, every := touched(t, false, func(c touch) bool {
+		edits := c.tool == "str_replace_editor" && !strings.Contains(c.input, "create") || c.tool == "apply_patch" && strings.Contains(c.input, "Update") ||
+			c.tool == "file_saver" && strings.Contains(c.input, "mode")
+		return !byItself(c.tool) && !edits
+	})
+	if every && (made["file_saver"] == 0 || made["web_fetch"] == 0) {
+		t.Errorf("no new file was made: %v", made)
+	}
+}
+
+// touched makes calls of the table that are such, and says how many of each tool changed
+// something. seen says whether the session views the file before.
+func touched(t *testing.T, seen bool, such func(touch) bool) (changed map[string]int, every bool) {
+	p, url := newTouched(t)
 	h, db, _ := p.open("sandbox=none")
-	changed, every := make(map[string]int), os.Getenv("TOUCHES") == "all"
-	for i, c := range table(t, h) {
-		if slices.Contains(needsMore, c.tool) || !every && !testbed.Drawn(i, 4) {
+	changed, every = make(map[string]int), os.Getenv("TOUCHES") == "all"
+	for i, c := range table(t, h, url) {
+		if !such(c) || !every && !testbed.Drawn(i, map[bool]int{false: 4, true: 20}[c.tool == "browser_use"]) {
 			continue
 		}
 		mode := openmanus.ApproveAll
 		if i%3 == 0 {
 			mode = openmanus.ApproveEdits
 		}
-		if p.one(h, db, fmt.Sprint("c", i), mode, c) {
+		if p.one(h, db, fmt.Sprint("c", i), mode, url, c, seen) {
 			changed[c.tool]++
 		}
 	}
-	for _, tool := range []string{"file_saver", "str_replace_editor", "apply_patch", "bash", "python_execute", "data_report"} {
-		if every && changed[tool] < 4 {
-			t.Errorf("%s changed something in %d calls only", tool, changed[tool])
-		}
-	}
+	return changed, every
 }
 
 // byItself reports whether a tool runs programs that write files by themselves.
@@ -292,14 +351,21 @@ func byItself(tool string) bool {
 }
 
 // one makes a call, and reports whether it changed anything.
-func (p *place) one(h *host.Host, db *store.DB, id, mode string, c touch) bool {
+func (p *place) one(h *host.Host, db *store.DB, id, mode, url string, c touch, seen bool) bool {
 	t := p.t
 	dir, outside := p.path(id+"/ws"), p.path(id+"/outside")
 	plant(t, dir, outside)
+	p.write(id+"/ws/"+downloaded, "mine\n")
 	before, far := lookAround(t, dir), lookAround(t, outside)
 	spec := p.spec(h, func(s *openmanus.Spec) {
-		view := fmt.Sprintf("@call str_replace_editor {\"command\":\"view\",\"path\":%q}", c.path)
-		s.Agent, s.Approve, s.Workspace, s.Model = c.agent, mode, dir, p.script(id+"/s.txt", view, "@call "+c.tool+" "+c.input)
+		calls := []string{"@call " + c.tool + " " + c.input}
+		if c.tool == "browser_use" {
+			calls = append([]string{`@call browser_use {"action":"go_to_url","url":"` + url + `/"}`}, calls...)
+		}
+		if seen {
+			calls = append([]string{fmt.Sprintf("@call str_replace_editor {\"command\":\"view\",\"path\":%q}", c.path)}, calls...)
+		}
+		s.Agent, s.Approve, s.Workspace, s.Model = c.agent, mode, dir, p.script(id+"/s.txt", calls...)
 	})
 	p.do(h, db, id, spec)
 	now := lookAround(t, dir)
@@ -329,6 +395,11 @@ func (p *place) one(h *host.Host, db *store.DB, id, mode string, c touch) bool {
 	slices.Sort(listed)
 	if listed = slices.Compact(listed); !slices.Equal(listed, diff) {
 		failed("the call lists, and what changed is", listed, diff)
+	}
+	for _, name := range differing(before, now) {
+		if _, had := before[name]; had && !seen {
+			failed("the session did not see", name)
+		}
 	}
 	for _, name := range diff {
 		was, had := before[name]

@@ -113,6 +113,7 @@ type Followed struct {
 	Own       []openmanus.FileChange // what the call created, changed and deleted
 	Meanwhile []openmanus.FileChange // what others may have changed
 	Seen      []openmanus.SeenFile   // of Own, what the session knows by that: it wrote it
+	First     openmanus.Body         // what the workspace contained before, where that is not recorded; nil
 	Snapped   openmanus.Body         // what the workspace contains now; nil: nothing is to be recorded
 }
 
@@ -161,8 +162,10 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) ([]openmanus.Bo
 	}
 	body, followed, err := w.runCall(ctx, x, c, t, call, spec, ended)
 	var bodies []openmanus.Body
-	if followed.Snapped != nil {
-		bodies = append(bodies, followed.Snapped)
+	for _, b := range []openmanus.Body{followed.First, followed.Snapped} {
+		if b != nil {
+			bodies = append(bodies, b)
+		}
 	}
 	if body != nil {
 		bodies = append(bodies, body)
@@ -187,12 +190,20 @@ func (w *Worker) runCall(
 	}
 	defer live.end()
 	call.Live = live
-	seen := sightOf(x.State, spec.Hints)
+	seen, before := sightOf(x.State, spec.Hints), openmanus.Body(nil)
+	if !mayChange(spec.Hints) && w.Changes != nil && x.State.Snapshot.Tree == "" {
+		seen.First = func() {
+			first, end := w.Changes.Begin(ctx, x.ID, x.State, call, spec, func(int) {})
+			if before = first; first == nil {
+				end(context.WithoutCancel(ctx))
+			}
+		}
+	}
 	ctx = sight.With(ctx, seen)
 	res, err := Call(ctx, t, call)
 	followed := ended(context.WithoutCancel(ctx))
 	if !mayChange(spec.Hints) {
-		followed = w.added(ctx, x, c, seen)
+		followed = w.added(ctx, x, c, seen, before)
 	}
 	for _, text := range slices.Backward(seen.Said()) {
 		res.Parts = append(llm.Parts{llm.Text{Text: "(" + text + ")\n"}}, res.Parts...)
@@ -222,16 +233,22 @@ func sightOf(s *openmanus.State, h openmanus.Hints) *sight.Sight {
 }
 
 // added returns the files that a call made which claims to change nothing, such as a
-// download that a page began.
-func (w *Worker) added(ctx context.Context, x *Session, c *openmanus.CallState, seen *sight.Sight) (f Followed) {
+// download that a page began. before is what is to be recorded of the workspace as it was
+// then, or nil.
+func (w *Worker) added(ctx context.Context, x *Session, c *openmanus.CallState, seen *sight.Sight, before openmanus.Body) (f Followed) {
 	var names []string
 	for _, n := range seen.Writes() {
 		names = append(names, n.Path)
 		f.Own = append(f.Own, openmanus.FileChange{Path: n.Path, Change: openmanus.FileCreated})
 	}
-	if len(names) > 0 && w.Changes != nil {
-		f.Snapped = w.Changes.Added(context.WithoutCancel(ctx), x.ID, x.State, c, names)
+	if len(names) == 0 || w.Changes == nil {
+		return f
 	}
+	if f.First = before; before != nil {
+		x = x.clone()
+		x.foresee(before)
+	}
+	f.Snapped = w.Changes.Added(context.WithoutCancel(ctx), x.ID, x.State, c, names)
 	return f
 }
 

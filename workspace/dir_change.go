@@ -57,6 +57,7 @@ func (d *Dir) Change(ctx context.Context, changes []Change) error {
 // The [sight.Sight] of ctx decides on what a file contains at that moment, and notes what
 // was written by its real name.
 func (d *Dir) change(ctx context.Context, edits ...edit) (err error) {
+	sight.Of(ctx).Begins()
 	var all []*staged
 	defer func() {
 		for i := len(all) - 1; i >= 0; i-- {

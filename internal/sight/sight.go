@@ -65,6 +65,10 @@ type Sight struct {
 	// no file. Never says that it makes no new one either.
 	Looks, Never bool
 
+	// First, if not nil, is called once, before anything is written or removed.
+	First func()
+
+	once   sync.Once
 	mu     sync.Mutex
 	seen   []File
 	said   []string
@@ -183,6 +187,13 @@ func (s *Sight) Said() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.said)
+}
+
+// Begins notes that a file is about to be written or removed.
+func (s *Sight) Begins() {
+	if s != nil && s.First != nil && !s.Never {
+		s.once.Do(s.First)
+	}
 }
 
 // May returns the error with which a file is not written: one that has the content
