@@ -111,6 +111,9 @@ type (
 		// why the words, which are to be the answer, do not fit its schema; the first such reply
 		// to a message of the user does not end the session
 		Unfit string `json:"unfit,omitempty"`
+		// the calls, by their ids, of tools that the session has not and that [UseTool] reaches
+		// under these names: they are calls of it
+		Reached []string `json:"reached,omitempty"`
 	}
 
 	// Called is a call that the flow makes itself, without asking the model.

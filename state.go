@@ -409,6 +409,9 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 		if m := Meant(c); s.specs[m.Name].Deferred {
 			c = m // what runs, is ruled on and is remembered is the tool that was meant
 		}
+		if slices.Contains(e.Reached, c.ID) {
+			c = through(c)
+		}
 		cs := &CallState{Call: c, Hints: s.specs[c.Name].Hints}
 		s.Calls = append(s.Calls, cs)
 		if !e.Stop.Whole() {
@@ -422,6 +425,21 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 	if len(calls) == 0 && len(s.Inbox) == 0 && !s.Config.FlowEnds {
 		s.Outcome = Outcome{Status: Finished}
 	}
+}
+
+// through returns the call of [UseTool] that stands for a call: see [Meant]. Arguments
+// that are no JSON are passed on as a text.
+func through(c llm.Call) llm.Call {
+	var arguments any = c.Input
+	if json.Valid([]byte(c.Input)) {
+		arguments = json.RawMessage(c.Input)
+	}
+	in, err := json.Marshal(map[string]any{"name": c.Name, "arguments": arguments})
+	if err != nil {
+		return c // texts and valid JSON encode
+	}
+	c.Name, c.Input = UseTool, string(in)
+	return c
 }
 
 // unfitNote is what the model reads after a reply that is no answer by the schema.

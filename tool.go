@@ -259,6 +259,10 @@ type ArgumentHinter interface{ ArgumentsOf(call Call) []Argument }
 // newest Detail of its own results and those of the tools that SharesLast names.
 type MemorySharer interface{ SharesLast() []string }
 
+// A Reacher is the [Tool] called [UseTool]. Reaches reports whether it calls a tool of that
+// name, so that a model that calls the tool directly is understood. It does not wait.
+type Reacher interface{ Reaches(name string) bool }
+
 // A Previewer is a [Tool] that can show what a call would do, such as a diff.
 // Preview is called before the user is asked whether the call may run, and again
 // before it runs: if the preview has changed meanwhile, the call does not run.

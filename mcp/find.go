@@ -272,6 +272,14 @@ func (u *useTool) Hints(call openmanus.Call) openmanus.Hints {
 	return openmanus.Hints{Destructive: true}
 }
 
+// Reaches implements [openmanus.Reacher], for tools that are held as well: their calls
+// say so.
+func (u *useTool) Reaches(name string) bool {
+	tools, held := u.c.offered()
+	is := func(t *remote) bool { return t.spec.Name == name }
+	return slices.ContainsFunc(tools, is) || slices.ContainsFunc(held, is)
+}
+
 // Run implements [openmanus.Tool]. It runs the tool that the arguments name, with its own
 // arguments; the result is that of the tool. A name that no server offers is an error that
 // suggests similar ones.

@@ -224,4 +224,8 @@ func TestUseToolIsRuledOnLikeAnyOther(t *testing.T) {
 	if v := rule("bash", `{}`); !v.Ask {
 		t.Errorf("%+v", v)
 	}
+	use := c.Tools()[1].(openmanus.Reacher)
+	if !use.Reaches("mcp_s_does") || use.Reaches("mcp_s_don") || use.Reaches(nameUse) {
+		t.Error("use_tool does not say which names it reaches")
+	}
 }

@@ -49,8 +49,24 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 			Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent}, err)
 	}
 	nameCalls(r.Message.Parts, t.Turn)
-	return openmanus.ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message, Unfit: unfit(&s.Config, r),
+	reached := reachedBy(s, a, r.Message.Calls())
+	return openmanus.ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message, Unfit: unfit(&s.Config, r), Reached: reached,
 		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent}, nil
+}
+
+// reachedBy returns the ids of the calls of tools that the session has not, but that its
+// use_tool reaches: models call what find_tools has described by its name.
+func reachedBy(s *openmanus.State, a *openmanus.Agent, calls []llm.Call) (ids []string) {
+	use, ok := a.Tool(openmanus.UseTool).(openmanus.Reacher)
+	if !ok {
+		return nil
+	}
+	for _, c := range calls {
+		if _, known := s.ToolSpec(c.Name); !known && use.Reaches(c.Name) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
 }
 
 // unfit returns why a reply in words is no answer by the schema of the session's answers, or "".

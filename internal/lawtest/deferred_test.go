@@ -95,3 +95,50 @@ func TestDeferredToolsAreCalledByTheirNames(t *testing.T) {
 		t.Errorf("requests describe %q", offered)
 	}
 }
+
+// A reacher is a use_tool that reaches a tool of a server.
+type reacher struct{ openmanus.Tool }
+
+func (reacher) Reaches(name string) bool { return name == "mcp_near" }
+
+// A model calls a tool by the name that find_tools gave it: that is a call of use_tool, for
+// the gate and for what runs, and the journal says so. A name that it does not reach is unknown.
+func TestToolsThatUseToolReachesAreCalledByTheirNames(t *testing.T) {
+	use := reacher{openmanus.Func(openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: openmanus.UseTool,
+		Input: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","additionalProperties":true}},"required":["name","arguments"]}`)}},
+		func(_ context.Context, call openmanus.Call, _ struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		}) (openmanus.Result, error) {
+			return openmanus.TextResult("ran %s", call.Input), nil
+		})}
+	var ruled []string
+	gate := openmanus.GateFunc(func(_ context.Context, c openmanus.Call, _ openmanus.ToolSpec) (openmanus.Verdict, error) {
+		ruled = append(ruled, c.Name+" "+c.Input)
+		return openmanus.Verdict{Allow: true}, nil
+	})
+	model := llmtest.Script(
+		llmtest.Use("", "mcp_near", `{"to": "ann"}`),
+		llmtest.Use("", "mcp_near", `no JSON`),
+		llmtest.Use("", "mcp_far", `{}`),
+		llmtest.Say("ok"),
+	)
+	l, _ := begin(t, &openmanus.Agent{Name: "a", Model: model, Tools: []openmanus.Tool{use}, Gate: gate}, "go")
+	s := wake(t, l)
+	ended(t, s, openmanus.Finished, "")
+	var results []llm.Message
+	for _, m := range s.Said {
+		if m.Role == llm.Tool {
+			results = append(results, m)
+		}
+	}
+	if got, want := dialogue(results), `tool: ran {"arguments":{"to":"ann"},"name":"mcp_near"} | `+
+		`tool: use_tool did not run: the argument "arguments" must be an object, but "no JSON" was given | `+
+		`tool: unknown tool 'mcp_far'. The tools are: use_tool. If it is one of those that requests leave out, `+
+		`call use_tool with {"name": "mcp_far", "arguments": {…}}`; got != want {
+		t.Errorf("the model reads %s", got)
+	}
+	if want := []string{`use_tool {"arguments":{"to":"ann"},"name":"mcp_near"}`}; !slices.Equal(ruled, want) {
+		t.Errorf("the gate ruled on %q", ruled)
+	}
+}

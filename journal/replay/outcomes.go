@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -22,7 +23,10 @@ func (t *search) reply(ctx context.Context, b openmanus.ModelSaid) {
 	if b.By == t.p.state.Config.Model {
 		said.By = ""
 	}
-	w := world{reply: func(int) (openmanus.ModelSaid, error) { return said, nil }}
+	w := world{reply: func(int) (openmanus.ModelSaid, error) { return said, nil }, reached: make(map[string]bool)}
+	for _, c := range b.Message.Calls() {
+		w.reached[c.Name] = w.reached[c.Name] || slices.Contains(b.Reached, c.ID)
+	}
 	t.tasksAt(ctx, b.Re, openmanus.Reply, "", w)
 }
 

@@ -18,6 +18,7 @@ type world struct {
 	reply      func(n int) (openmanus.ModelSaid, error) // what the model says to the n-th request, from 0
 	asked      int                                      // how many requests there were
 	summarizer openmanus.Helper
+	reached    map[string]bool // the names of tools that use_tool reaches
 
 	result  func() (openmanus.Result, error) // what a tool returns
 	cancel  bool                             // the run ends while the tool runs
@@ -179,6 +180,9 @@ func (t *recordedTool) Run(ctx context.Context, _ openmanus.Call) (openmanus.Res
 	}
 	return t.p.world.result()
 }
+
+// Reaches implements [openmanus.Reacher].
+func (t *recordedTool) Reaches(name string) bool { return t.p.world.reached[name] }
 
 func (t *recordedTool) Hints(openmanus.Call) openmanus.Hints { return t.p.world.hints }
 
