@@ -40,6 +40,10 @@ func infer(name string, written []string) (*Column, []string) {
 	}
 	c := &Column{Name: name, written: written}
 	if some {
+		if secs, unit, ok := compactDates(name, cells); ok {
+			c.Kind, c.Nums, c.Unit = Time, secs, unit
+			return c, nil
+		}
 		if nums, unit, notes, ok := numbers(name, cells); ok {
 			c.Kind, c.Nums, c.Unit = Number, nums, unit
 			if years(name, nums) {

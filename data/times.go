@@ -57,6 +57,36 @@ func times(name string, cells []string) (secs []float64, unit Unit, notes []stri
 	return nil, "", nil, false
 }
 
+// compactDates reads the cells as dates without marks, 20240131 or 202401, if all of them are, and the name
+// speaks of dates or the dates are many: a number of eight digits is a date by chance in one of 27 cases.
+func compactDates(name string, cells []string) (secs []float64, unit Unit, ok bool) {
+	different := make(map[string]bool)
+	digits := 0
+	for _, s := range cells {
+		if s == "" {
+			continue
+		}
+		digits = max(digits, len(s))
+		if len(s) != digits || digits != 8 && digits != 6 || strings.Trim(s, "0123456789") != "" || s < "18" || s >= "22" {
+			return nil, "", false
+		}
+		different[s] = true
+	}
+	named := false
+	for _, word := range []string{"date", "day", "month", "period", "time", "datum", "fecha", "tag", "monat", "yyyymm", "日期", "月", "日"} {
+		named = named || strings.Contains(strings.ToLower(name), word)
+	}
+	format, unit := "20060102", Day
+	if digits == 6 {
+		format, unit = "200601", Month
+	}
+	if !named && (digits == 6 || len(different) < 8) {
+		return nil, "", false
+	}
+	secs, ok = parseAll(cells, layout{format, unit}.parse)
+	return secs, unit, ok
+}
+
 // timelike is a fast check: times are short and have digits.
 func timelike(s string) bool { return len(s) <= 40 && strings.ContainsAny(s, "0123456789") }
 

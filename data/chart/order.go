@@ -119,7 +119,7 @@ func needsRoom(labels []string) bool {
 }
 
 // keepFirst rearranges the series of f by order and drops the categories after
-// the first most. Where adding them makes sense, for sums and counts, they
+// the first most. Where adding them surely makes sense, for counts and sums of amounts, they
 // become the category "other" instead.
 func (p *plan) keepFirst(f *Figure, order []int, most int) {
 	n := len(order)
@@ -139,7 +139,7 @@ func (p *plan) keepFirst(f *Figure, order []int, most int) {
 	if agg == "" {
 		agg = aggregateFor(first(p.ys))
 	}
-	additive := agg == "sum" || agg == "count"
+	additive := agg == "count" || agg == "sum" && (p.Aggregate == "sum" || meaningOf(first(p.ys)) == amount)
 	switch {
 	case shown == n:
 	case additive:

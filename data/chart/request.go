@@ -78,6 +78,8 @@ type plan struct {
 	ys     []*data.Column // of numbers; none counts rows
 	series *data.Column   // may be nil
 	notes  []string       // for Figure.Notes
+
+	partial []float64 // the places of periods that are not complete
 }
 
 func (p *plan) note(format string, args ...any) {

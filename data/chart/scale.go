@@ -139,6 +139,8 @@ func numeral(v, step float64, u data.Unit) string {
 		return u.Format(strconv.FormatFloat(v, 'g', 3, 64))
 	case v == 0:
 		return u.Format("0")
+	case a >= 1e13 || a >= 1e12 && math.Mod(step, 1e9) == 0:
+		div, suffix = 1e12, "T"
 	case a >= 1e10 || a >= 1e9 && math.Mod(step, 1e6) == 0:
 		div, suffix = 1e9, "B"
 	case a >= 1e7 || a >= 1e6 && math.Mod(step, 1e3) == 0:

@@ -3,9 +3,9 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/openmanus-go/openmanus/data"
@@ -29,7 +29,11 @@ func (p *plan) values(f *Figure) (insight.Set, error) {
 		return insight.Set{}, err
 	}
 	if at.labels == nil {
-		return insights(f, insight.Course), nil
+		set := insights(f, insight.Course)
+		for i := range set.Series {
+			set.Series[i] = p.whole(set.Series[i])
+		}
+		return set, nil
 	}
 	f.X.Labels = at.labels
 	p.arrange(f)
@@ -177,20 +181,12 @@ func (b *bin) value(aggregate string) float64 {
 	return b.sum
 }
 
-// averaged are words in the names of columns whose sum means nothing.
-var averaged = []string{
-	"rate", "ratio", "avg", "average", "mean", "price", "temp", "percent", "pct", "score", "age", "index",
-	"height", "weight", "length", "speed", "rating", "density", "率", "均", "价", "温", "比", "年龄",
-}
-
 // aggregateFor chooses how to aggregate a column; nil counts rows.
 func aggregateFor(y *data.Column) string {
-	if y == nil {
+	switch {
+	case y == nil:
 		return "count"
-	}
-	name := strings.ToLower(y.Name)
-	inName := func(word string) bool { return strings.Contains(name, word) }
-	if y.Unit == data.Percent || slices.ContainsFunc(averaged, inName) {
+	case meaningOf(y) == level:
 		return "mean"
 	}
 	return "sum"
@@ -244,7 +240,69 @@ func (p *plan) collect(f *Figure, at places) error {
 	if g.missing > 0 {
 		p.note("%d values are missing and not drawn", g.missing)
 	}
+	if f.X.Kind == data.Time && g.repeated {
+		p.findPartial(f.X.Unit, g.order, g.bins)
+	}
+	return p.checkPie(f, ys[0])
+}
+
+// checkPie returns an error if a pie would show parts of what is no whole.
+func (p *plan) checkPie(f *Figure, y *data.Column) error {
+	if p.kind != Pie || len(f.Series) == 0 {
+		return nil
+	}
+	below := 0
+	for _, v := range f.Series[0].Y {
+		if v < 0 {
+			below++
+		}
+	}
+	switch {
+	case below > 0:
+		return fmt.Errorf("a pie shows parts of a whole, and %d of the %d values of %q are below 0: use bar", below, len(f.Series[0].Y), f.Series[0].Name)
+	case y != nil && p.Aggregate == "" && meaningOf(y) == level:
+		return fmt.Errorf("a pie shows parts of a whole, and values of %q cannot be added: use bar, or set aggregate if they can", y.Name)
+	}
 	return nil
+}
+
+// findPartial notes the first and the last period of a course that have fewer rows than the others usually
+// have: the data begins or ends within them. They are drawn, and compared with no other.
+func (p *plan) findPartial(unit data.Unit, order []binKey, bins map[binKey]*bin) {
+	rows := make(map[float64]int)
+	for _, k := range order {
+		rows[k.at] += bins[k].n
+	}
+	at := slices.Sorted(maps.Keys(rows))
+	if len(at) < 4 {
+		return
+	}
+	var inner []float64
+	for _, x := range at[1 : len(at)-1] {
+		inner = append(inner, float64(rows[x]))
+	}
+	usual := insight.Median(inner)
+	for _, x := range []float64{at[0], at[len(at)-1]} {
+		if float64(rows[x]) < 0.9*usual {
+			p.partial = append(p.partial, x)
+			p.note("%s has %d rows where others have %g: it is not complete, and compared with no other", data.FormatTime(x, unit), rows[x], usual)
+		}
+	}
+}
+
+// whole returns a series without the periods that are not complete.
+func (p *plan) whole(s insight.Series) insight.Series {
+	if len(p.partial) == 0 {
+		return s
+	}
+	kept := s
+	kept.X, kept.Y = nil, nil
+	for i, x := range s.X {
+		if !slices.Contains(p.partial, x) {
+			kept.X, kept.Y = append(kept.X, x), append(kept.Y, s.Y[i])
+		}
+	}
+	return kept
 }
 
 // A binKey says which values are aggregated together.
