@@ -282,7 +282,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	page = strings.Replace(page, string(script), "", 1)
-	contains(t, page, "<title>Passengers</title>", `<div class="chart" id="chart-1"`, "<figcaption>By month</figcaption>", `<td class="n">700</td>`, `class="missing"`, "<td>1</td>", "Content-Security-Policy")
+	contains(t, page, "<title>Passengers</title>", `<div class="chart" id="chart-1"`, "<figcaption>By month</figcaption>", `<td class="n">700</td>`, `class="missing"`, `<td dir="auto">1</td>`, "Content-Security-Policy")
 	for _, bad := range []string{"<script>alert", `src="http`, "@import", "url(http"} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %s", bad)

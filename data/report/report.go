@@ -24,6 +24,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
@@ -77,6 +78,7 @@ func Make(ctx context.Context, fsys fs.FS, markdown []byte, o Options) (*Page, e
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(b, 1))),
 	)
 	doc := md.Parser().Parse(text.NewReader(markdown))
+	direct(doc)
 	heads := headings(doc, markdown)
 	if o.Title == "" && len(heads) > 0 {
 		b.o.Title = heads[0].text
@@ -98,6 +100,29 @@ func Make(ctx context.Context, fsys fs.FS, markdown []byte, o Options) (*Page, e
 	}
 	p.Notes, p.Shown = b.notes, b.count
 	return p, ctx.Err()
+}
+
+// manyColumns is from how many columns on a table is printed across, in small letters.
+const manyColumns = 9
+
+// direct lets each block of a document run in the direction of its own first letter, and marks tables that
+// are wide.
+func direct(doc ast.Node) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // its only error is the function's
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Paragraph, *ast.Heading, *ast.Blockquote, *ast.List, *ast.ListItem, *east.TableCell:
+			n.SetAttributeString("dir", []byte("auto"))
+		case *east.Table:
+			n.SetAttributeString("dir", []byte("auto"))
+			if len(n.Alignments) >= manyColumns {
+				n.SetAttributeString("class", []byte("wide"))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
 }
 
 // A heading is one of the document's own, not one inside a quotation or list.

@@ -51,7 +51,7 @@ func makePage(t testing.TB, markdown string, o Options) *Page {
 // body is what stands in the main element of a page.
 func body(t testing.TB, page []byte) string {
 	t.Helper()
-	_, rest, ok := strings.Cut(string(page), `<main dir="auto">`)
+	_, rest, ok := strings.Cut(string(page), `<main>`)
 	main, _, ok2 := strings.Cut(rest, "</main>")
 	if !ok || !ok2 {
 		t.Fatalf("no main element in\n%s", page)

@@ -206,7 +206,7 @@ func table(t *data.Table) string {
 		}
 		b.WriteString("</tr>")
 	}
-	b.WriteString(`<div class="scroll"><table><thead>`)
+	fmt.Fprintf(&b, `<div class="scroll%s"><table dir="auto"><thead>`, map[bool]string{true: " wide"}[len(t.Columns) >= manyColumns])
 	row("th", func(c *data.Column) string { return c.Name })
 	b.WriteString("</thead><tbody>")
 	for i := range min(t.Rows(), tableRows) {
