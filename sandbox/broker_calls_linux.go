@@ -36,6 +36,19 @@ type spot struct {
 
 func (s spot) close() { unix.Close(s.dir) }
 
+// opened opens the directory in which the name is, whatever is at its path by now.
+func (s spot) opened() (*os.Root, error) { return os.OpenRoot("/proc/self/fd/" + strconv.Itoa(s.dir)) }
+
+// below opens the directory that has the name.
+func (s spot) below() (*os.Root, error) {
+	up, err := s.opened()
+	if err != nil {
+		return nil, err
+	}
+	defer up.Close()
+	return up.OpenRoot(s.base)
+}
+
 // text reads the path at addr in the memory of the process. It is read once: a process
 // that changes it afterwards changes nothing.
 func (c *brokered) text(addr uint64) (string, error) {
@@ -647,7 +660,7 @@ func (c *brokered) renameChecked(from, to spot, flags uint, only error) error {
 	if from.path != to.path || flags != 0 || !index && from.base != "config.lock" {
 		return &protectedError{name: name, why: "git takes orders from it", git: true}
 	}
-	root, err := os.OpenRoot(to.path)
+	root, err := to.opened()
 	if err != nil {
 		return err
 	}
@@ -687,10 +700,15 @@ func (c *brokered) mayMove(from, to spot) error {
 		err = to.mounted()
 	}
 	a, b := filepath.Join(from.path, from.base), filepath.Join(to.path, to.base)
+	if err == nil && op == opMoveDir && c.keeps != nil && within(c.rules.Workspace, a) {
+		if why := c.keeps(a, from.below); why != "" {
+			err = &protectedError{name: strings.TrimPrefix(a, c.rules.Workspace+"/"), why: why, kept: true}
+		}
+	}
 	if err != nil || op != opMoveDir || !within(c.rules.Workspace, b) || !protected.Unhides(a, b) {
 		return err
 	}
-	return c.mayMoveTree(a, b)
+	return c.mayMoveTree(from, b)
 }
 
 // maxMoved is how many files a directory may have that is moved to where its
@@ -699,8 +717,8 @@ const maxMoved = 20000
 
 // mayMoveTree returns an error if a file below from would be protected below to. A tree
 // that is too large to look at cannot be moved.
-func (c *brokered) mayMoveTree(from, to string) error {
-	root, err := os.OpenRoot(from)
+func (c *brokered) mayMoveTree(from spot, to string) error {
+	root, err := from.below()
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // No mount and no rule of Landlock keeps a name from being made. So a filter of
@@ -51,6 +53,10 @@ type broker struct {
 
 	// alone says that the process serves one command, and has no mask of new files any more.
 	alone bool
+
+	// keeps returns why a directory with a path keeps its name and its place, as a phrase, or
+	// "": something in it is hidden from commands by its path. open opens it. nil: none does.
+	keeps func(path string, open func() (*os.Root, error)) string
 
 	lock int // the directory above the workspace, or -1; see exclusive
 
@@ -283,9 +289,9 @@ func (k *broker) settle() error {
 	k.mu.Unlock()
 	var errs []error
 	for _, dir := range dirs {
-		root, err := os.OpenRoot(dir)
+		root, err := regular.OpenDir(dir)
 		if err != nil {
-			continue // the rebase is over
+			continue // the rebase is over, or somebody has put a link there
 		}
 		for _, name := range []string{"git-rebase-todo", "git-rebase-todo.backup", "todo"} {
 			errs = append(errs, plainSteps(root, name))

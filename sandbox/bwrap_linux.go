@@ -101,7 +101,7 @@ func (b *bubblewrap) makeBroker() error {
 		return err
 	}
 	rules := b.guard.rules()
-	k := &broker{rules: &rules, trusted: b.isOurs, tell: b.tell}
+	k := &broker{rules: &rules, trusted: b.isOurs, tell: b.tell, keeps: b.keeps}
 	err := b.limits.starter.do(func() (err error) {
 		b.thread = unix.Gettid()
 		if err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err == nil {

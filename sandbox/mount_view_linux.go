@@ -49,6 +49,7 @@ type mountView struct {
 	links    map[string]string // symbolic links of this machine: path, target
 	hide     []string          // directories that are shown empty, all in the workspace
 	hideIs   []fs.FileInfo     // which directories those of hide were when the view was made
+	hideUp   []fs.FileInfo     // and which those above them
 	home     string            // HOME inside: a private directory
 	env      []string
 	uid, gid int
@@ -118,7 +119,11 @@ func (v *mountView) refuse(o Options) error {
 		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != v.ws && within(v.ws, dir) &&
 			!v.isHidden(dir) {
-			v.hide, v.hideIs = append(v.hide, dir), append(v.hideIs, info)
+			up, err := os.Stat(filepath.Dir(dir))
+			if err != nil {
+				return err
+			}
+			v.hide, v.hideIs, v.hideUp = append(v.hide, dir), append(v.hideIs, info), append(v.hideUp, up)
 		}
 	}
 	return nil
@@ -130,11 +135,16 @@ func (v *mountView) refuse(o Options) error {
 func (v *mountView) checkHidden() error {
 	for i, was := range v.hideIs {
 		if info, err := os.Stat(v.hide[i]); err != nil || !os.SameFile(info, was) {
-			return fmt.Errorf("%s, which commands must not see, was moved or replaced: put it back, "+
-				"and begin the session anew", v.hide[i])
+			return v.movedError(i)
 		}
 	}
 	return nil
+}
+
+// movedError says that a directory that is hidden has another place now.
+func (v *mountView) movedError(i int) error {
+	return fmt.Errorf("%s, which commands must not see, was moved or replaced: put it back, "+
+		"and begin the session anew", v.hide[i])
 }
 
 // isHidden reports whether path is in a directory that is hidden.

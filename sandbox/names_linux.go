@@ -60,9 +60,13 @@ type protectedError struct {
 	name string // relative to the workspace
 	why  string // a phrase: "a shell runs it"
 	git  bool   // it is git's, so no file tool may write it either
+	kept bool   // it is a directory that keeps its place, for what is in it
 }
 
 func (r *protectedError) Error() string {
+	if r.kept {
+		return fmt.Sprintf("%s keeps its name and its place, because %s", r.name, r.why)
+	}
 	if r.git {
 		return fmt.Sprintf("%s is protected, because %s. Neither commands nor file tools write it: "+
 			"ask the person to, if it is needed", r.name, r.why)

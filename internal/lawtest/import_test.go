@@ -355,6 +355,7 @@ var adapters = []floor{
 	}},
 	{pkg: "sandbox", may: map[string]string{
 		module + "/internal/wholefile":    replaces,
+		module + "/internal/regular":      untrusted,
 		module + "/internal/hostexec":     helpers,
 		module + "/workspace":             worlds,
 		module + "/internal/gitindex":     "what git would write",
