@@ -13,6 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/internal/surface"
+	"github.com/openmanus-go/openmanus/llm"
 )
 
 // methods returns the table of what a client can call. The capabilities that
@@ -344,6 +345,7 @@ func (a *agent) prompt(ctx context.Context, p sessionParams) (func() (any, error
 	if !busy {
 		s.turn = t
 	}
+	before := s.story.at(s.id).session.State.Usage
 	s.mu.Unlock()
 	if busy {
 		return nil, &Error{codeRequest, "the session works on another prompt: wait for it, or cancel it", object{"field": "sessionId", "reason": "another prompt is under way"}}
@@ -357,8 +359,19 @@ func (a *agent) prompt(ctx context.Context, p sessionParams) (func() (any, error
 		if err == nil && r.stop == "end_turn" {
 			r, err = s.afterPlan(ctx, r)
 		}
-		return object{"stopReason": r.stop}, err
+		return object{"stopReason": r.stop, "usage": s.usedSince(before)}, err
 	}, nil
+}
+
+// usedSince returns what the session used of models, with those below it, since it had
+// used before, as harnesses read it.
+func (s *session) usedSince(before llm.Usage) object {
+	s.mu.Lock()
+	now := s.story.at(s.id).session.State.Usage
+	s.mu.Unlock()
+	in, out := now.Input-before.Input, now.Output-before.Output
+	return object{"inputTokens": in, "outputTokens": out, "totalTokens": in + out, "cachedReadTokens": now.Cached - before.Cached,
+		"cachedWriteTokens": now.CacheWrite - before.CacheWrite, "thoughtTokens": now.Reasoning - before.Reasoning}
 }
 
 // prompted returns the session that a prompt is for, and the message.

@@ -74,7 +74,8 @@ func (f *fake) Follow(ctx context.Context, id string, after int64) iter.Seq2[ope
 func (f *fake) reply(ctx context.Context, id string, parts ...llm.Part) error {
 	st, err := openmanus.Load(ctx, f.j, id)
 	if err == nil {
-		_, err = f.j.Append(ctx, id, openmanus.ModelSaid{Turn: st.Turn, Re: st.Seq, Stop: llm.ToolUse, Message: llm.Message{Role: llm.Assistant, Parts: parts}})
+		_, err = f.j.Append(ctx, id, openmanus.ModelSaid{Turn: st.Turn, Re: st.Seq, Stop: llm.ToolUse, Message: llm.Message{Role: llm.Assistant, Parts: parts},
+			Usage: llm.Usage{Input: 50, Output: 7, Cached: 40, CacheWrite: 3, Reasoning: 2}})
 	}
 	return err
 }
@@ -361,7 +362,14 @@ func TestTurns(t *testing.T) {
 			t.Fatalf("%s %v, want %s", m.Result, m.Error, want)
 		}
 	}
-	stops(e.asks("session/prompt", prompt("hello")), "end_turn")
+	const used = `"usage":{"cachedReadTokens":40,"cachedWriteTokens":3,"inputTokens":50,"outputTokens":7,"thoughtTokens":2,"totalTokens":57}`
+	for range 2 { // of each turn, and not of the session
+		m := e.asks("session/prompt", prompt("hello"))
+		stops(m, "end_turn")
+		if !strings.Contains(string(m.Result), used) {
+			t.Errorf("%s", m.Result)
+		}
+	}
 	for _, option := range []string{"allow", "reject", "always"} {
 		e.says(`{"jsonrpc":"2.0","id":5,"method":"session/prompt","params":` + prompt("do") + `}`)
 		ask := e.hears()
