@@ -81,7 +81,7 @@ func (h *Host) flow(_ context.Context, s *openmanus.State) (openmanus.Flow, erro
 // Flow returns what decides in sessions with the spec. It is the only function
 // that makes agents; sessions whose specs differ in their limits alone share
 // what it makes. The result lives until Close, or until the sessions that
-// [Host.Keep] was called for are released.
+// [Host.Hold] was called for are released.
 //
 // The error is an [*act.Error] that names the agent, model, sandbox or flow if
 // there is no such one, or the workspace if it is refused.

@@ -39,7 +39,7 @@
 // # What is shared
 //
 // Sessions with equal specs, save for their limits, share an agent and what its
-// tools keep running. A surface that outlives its sessions says with [Host.Keep]
+// tools keep running. A surface that outlives its sessions says with [Host.Hold]
 // which of them it still needs.
 //
 // # What a program adds

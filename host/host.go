@@ -114,7 +114,7 @@ type Host struct {
 	mu      sync.Mutex
 	agents  map[string]agentInstance   // by their spec without limits, in JSON
 	flows   map[string]openmanus.Flow  // by their spec, in JSON: those that are no agents
-	holders map[string]map[string]bool // the sessions that Keep was called for, by workspace
+	holders map[string]map[string]bool // the sessions that Hold was called for, by workspace
 
 	// chosen are the models that a user of this process chose, by name and
 	// endpoint. Those get their key wherever they are: the user said so.

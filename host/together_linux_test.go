@@ -128,6 +128,7 @@ func TestProgramsOfThree(t *testing.T) {
 	for i := range programs {
 		g := p.program(fmt.Sprint("p", i), testbed.Seed(), uint64(i))
 		g.plant()
+		release := h.Hold(g.id, p.path(g.id+"/ws")) // else the shell of each stays to the end
 		yours := make(map[string]string)
 		g.run(h, db, func(name, text string) {
 			p.write(g.id+"/ws/"+name, text) // in place
@@ -142,7 +143,7 @@ func TestProgramsOfThree(t *testing.T) {
 		if g.goBack(h, db, yours); t.Failed() {
 			t.Fatalf("program %d of SEED=%d:\n%s", i, testbed.Seed(), strings.Join(g.script, "\n"))
 		}
-		if err := os.RemoveAll(p.path(g.id)); err != nil {
+		if err := errors.Join(release(), os.RemoveAll(p.path(g.id))); err != nil {
 			t.Fatal(err)
 		}
 	}
