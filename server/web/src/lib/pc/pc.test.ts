@@ -12,7 +12,7 @@ import { notebookOf } from "./notebook";
 import { compact, inputOf, placeIn } from "./point";
 import { numeric, separatorOf, tableOf, withHeads } from "./table";
 import { controls, Emulation, plainLines, type Line } from "./terminal";
-import { callsOf, current, pathOf, tabOf } from "./work";
+import { callsOf, current, drawnBy, pathOf, tabOf } from "./work";
 
 const call = (name: string, input: object, more: Partial<Call> = {}) =>
   ({ kind: "call", id: name, name, input: JSON.stringify(input), state: "done", began: "t", detail: null, ...more }) as Call;
@@ -33,6 +33,15 @@ describe("which tab shows a call", () => {
     expect(current(items)?.name).toBe("bash");
     expect(current([])).toBe(null);
     expect(callsOf(items, "terminal", 5).map((c) => c.name)).toEqual(["bash"]);
+  });
+  test("what it drew", () => {
+    const charts = [{ chart: "v/a.svg" }, { chart: "v/b.html" }, { error: "no data" }];
+    expect(drawnBy(call("data_visualization", {}, { detail: charts }))).toBe("v/a.svg");
+    expect(drawnBy(call("data_visualization", {}, { detail: charts.slice(1) }))).toBe("v/b.html");
+    expect(drawnBy(call("data_report", {}, { detail: { files: ["r.md", "r.pdf"] } }))).toBe("r.pdf");
+    expect(drawnBy(call("data_visualization", {}, { detail: charts, state: "running" }))).toBe(null);
+    expect(drawnBy(call("data_visualization", {}))).toBe(null);
+    expect(drawnBy(call("bash", {}, { detail: charts }))).toBe(null);
   });
   test("the file", () => {
     expect(pathOf(call("x", { file_path: "b" }))).toBe("b");

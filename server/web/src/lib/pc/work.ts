@@ -28,6 +28,14 @@ export function pathOf(c: Call): string {
   return "";
 }
 
+/** The file of a call that drew something, a picture if there is one; null: it has drawn nothing yet. */
+export function drawnBy(c: Call): string | null {
+  if (kindOf(c) !== "draws" || c.state !== "done") return null;
+  const made: unknown[] = Array.isArray(c.detail) ? c.detail.map((d) => d?.chart) : (c.detail?.files ?? []);
+  const files = made.filter((f): f is string => typeof f === "string" && f !== "");
+  return files.findLast((f) => sortOf(f) === "image") ?? files.at(-1) ?? null;
+}
+
 const begun = (c: Call) => c.state !== "open" && c.state !== "asked" && c.state !== "allowed";
 
 /** The call whose work is shown: the newest that runs, or else the newest that has run. */
