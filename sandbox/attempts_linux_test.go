@@ -75,6 +75,7 @@ func TestAttemptsGetOutWithoutSandbox(t *testing.T) {
 		"a path that changes while it is judged", "directories that are moved to protected places", "what a protected link leads to",
 		"a file that comes to be there later", "every protected name: agent", "every protected name: vcs", "git's own files, by the file tools", "an endless file", "the home of an environment is no Python", "a Python beside secrets",
 		"a home directory that looks like Python", "links for an interpreter", "versions that are paths",
+		"a directory above what is hidden, moved while sandboxes are made", "directories of the workspace that turn into a link between two commands",
 	}
 	var some []attempts.Attempt
 	for _, a := range attempts.All() {

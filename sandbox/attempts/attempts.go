@@ -27,6 +27,9 @@
 // command left are a few lines of it. Sections before the first attempt belong
 // to every attempt of the archive.
 //
+// The field "alone: yes" is for an attempt that changes variables of this process by which
+// others would make their sandboxes: it is made after them.
+//
 // An attempt got out if one of its scripts prints REACHED, if the text of
 // $OUT/canary is in its output, if anything in $OUT changed, if a file changed
 // that a section ws/PATH made (unless the field "free" names it), or if a name
@@ -63,6 +66,7 @@ type Attempt struct {
 	parts       map[string]string // scripts, by section
 	files       []txtar.File      // of the workspace
 	clear, free []string
+	alone       bool
 }
 
 // A Result is the outcome of an attempt.
@@ -76,7 +80,7 @@ type Result struct {
 // Held reports whether the attempt was made, and the sandbox held.
 func (r Result) Held() bool { return r.Breach == nil && r.Fault == nil }
 
-// Run makes the attempts, four at a time, in sandboxes with the options o, and
+// Run makes the attempts, four at a time and some alone, in sandboxes with the options o, and
 // returns the results in the same order. The attempts choose the workspace, the
 // limits and the network. For those with the network "hosts", o.Proxy must let
 // through the host allowed.example alone.
@@ -85,12 +89,20 @@ func Run(ctx context.Context, o sandbox.Options, all []Attempt) []Result {
 	var running errgroup.Group
 	running.SetLimit(4)
 	for i, a := range all {
+		if a.alone {
+			continue
+		}
 		running.Go(func() error {
 			results[i] = run(ctx, o, a)
 			return nil
 		})
 	}
 	_ = running.Wait() // no function returns an error
+	for i, a := range all {
+		if a.alone {
+			results[i] = run(ctx, o, a)
+		}
+	}
 	return results
 }
 
@@ -147,9 +159,9 @@ type trial struct {
 	out    string // the directory outside
 	canary string // a secret: the text of the file canary outside
 
-	ws    *workspace.Dir // nil until the sandbox is made
-	cmd   *command       // what was started last; nil before
-	unset []string       // variables of this process
+	ws   *workspace.Dir // nil until the sandbox is made
+	cmd  *command       // what was started last; nil before
+	undo []func()       // puts variables of this process back
 }
 
 func (t *trial) setUp() (err error) {
@@ -185,8 +197,8 @@ func (t *trial) tearDown() (err error) {
 	if t.ws != nil {
 		err = t.ws.Close()
 	}
-	for _, name := range t.unset {
-		os.Unsetenv(name)
+	for _, undo := range slices.Backward(t.undo) {
+		undo()
 	}
 	return errors.Join(err, os.RemoveAll(t.top))
 }

@@ -121,8 +121,10 @@ func (a *Attempt) addFields(text string) error {
 			a.clear = strings.Fields(value)
 		case key == "free":
 			a.free = strings.Fields(value)
+		case key == "alone":
+			a.alone = value == "yes"
 		default:
-			errs = append(errs, fmt.Errorf("unknown field %q; the fields are tries, clear, free", key))
+			errs = append(errs, fmt.Errorf("unknown field %q; the fields are tries, clear, free, alone", key))
 		}
 	}
 	return errors.Join(errs...)

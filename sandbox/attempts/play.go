@@ -120,8 +120,19 @@ func (t *trial) serve(requests *json.Decoder, replies *json.Encoder) error {
 func (t *trial) answer(r request) (a reply) {
 	var err error
 	if r.Op == "setenv" {
-		t.unset = append(t.unset, r.Name)
+		was, there := os.LookupEnv(r.Name)
+		t.undo = append(t.undo, func() {
+			if os.Unsetenv(r.Name); there {
+				os.Setenv(r.Name, was)
+			}
+		})
 		err = os.Setenv(r.Name, r.Value)
+	} else if r.Op == "again" {
+		if t.ws != nil {
+			<-t.cmd.ended
+			err = t.ws.Close()
+		}
+		t.ws = nil
 	} else {
 		err = t.open(r.Options)
 		a.Refused = errors.Is(err, sandbox.ErrNone)

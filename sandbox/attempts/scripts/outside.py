@@ -62,6 +62,11 @@ def write(name, text):
     return not _ask('write', name=name, value=text)['Error']
 
 
+def again():
+    """Ends the sandbox. The next of these functions makes another one."""
+    _ask('again')
+
+
 def setenv(name, value):
     """Sets a variable of the process that makes the sandbox, for this attempt."""
     _ask('setenv', name=name, value=value)
