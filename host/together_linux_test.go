@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/act"
@@ -207,14 +208,34 @@ func (g *program) begun(db *store.DB) (first, last int64) {
 	return first, last
 }
 
+// told returns the results of the calls, and what was recorded of the workspace around them.
+func (g *program) told(db *store.DB) string {
+	var b strings.Builder
+	for ev := range db.Events(g.t.Context(), g.id, 0) {
+		switch e := ev.Body.(type) {
+		case openmanus.Snapped, openmanus.Rewound:
+			fmt.Fprintf(&b, "%d %s %+v\n", ev.Seq, ev.Time.Format(time.StampMicro), e)
+		case openmanus.CallDone:
+			fmt.Fprintf(&b, "%d %s %q %+v %+v\n", ev.Seq, ev.Time.Format(time.StampMicro), e.Parts.Text(), e.Files, e.Meanwhile)
+		}
+	}
+	return b.String()
+}
+
 // goBack takes the session back to its beginning, and checks that the tree is as it was but
 // for what the person saved.
 func (g *program) goBack(h *host.Host, db *store.DB, yours map[string]string) {
 	t := g.t
 	if first, last := g.begun(db); last > first {
-		if _, err := h.GoBack(t.Context(), g.id, act.Rewind{To: first, Files: true}, nil); err != nil {
+		did, err := h.GoBack(t.Context(), g.id, act.Rewind{To: first, Files: true}, nil)
+		if err != nil {
 			t.Errorf("%v, after %d events", err, last)
 		}
+		defer func() {
+			if t.Failed() {
+				t.Logf("kept: %+v\n%s", did.Kept, g.told(db))
+			}
+		}()
 	}
 	after := lookAround(t, g.path(g.id+"/ws"))
 	for _, name := range differing(g.before, after) {
