@@ -129,7 +129,7 @@ func TestProgramsOfThree(t *testing.T) {
 	for i := range programs {
 		g := p.program(fmt.Sprint("p", i), testbed.Seed(), uint64(i))
 		g.plant()
-		release := h.Hold(g.id, p.path(g.id+"/ws")) // else the shell of each stays to the end
+		release := h.Hold(g.id, p.path(g.id+"/ws")) // else each leaves a shell, and descriptors, of which there are no 10,000
 		yours := make(map[string]string)
 		g.run(h, db, func(name, text string) {
 			p.write(g.id+"/ws/"+name, text) // in place

@@ -252,6 +252,17 @@ func (p *place) script(name string, calls ...string) string {
 	return "scripted:" + p.path(name)
 }
 
+// hold holds a session until the function that it returns is called, which ends its shell and
+// its browser.
+func (p *place) hold(h *host.Host, id, dir string) func() {
+	release := h.Hold(id, dir)
+	return func() {
+		if err := release(); err != nil {
+			p.t.Error(err)
+		}
+	}
+}
+
 // TestModesHold: in the modes that only look, and before a person has answered, no call of any
 // tool changes a byte or a bit of the workspace, or anything outside, whatever its path is.
 func TestModesHold(t *testing.T) {
@@ -280,7 +291,9 @@ func TestModesHold(t *testing.T) {
 					s.Agent, s.Approve, s.Workspace, s.Model = agent, mode, dir, p.script(id+"/s.txt", script...)
 					s.Limits.Steps, s.Limits.Stuck = len(script)+10, -1
 				})
+				release := p.hold(h, id, dir)
 				s := p.do(h, db, id, spec)
+				release()
 				if now := lookAround(t, dir); !maps.Equal(now, before) || !maps.Equal(lookAround(t, outside), far) {
 					t.Errorf("%s, %s: %q changed, by one of %+v", mode, agent, differing(before, now), some)
 				}
@@ -367,6 +380,7 @@ func (p *place) one(h *host.Host, db *store.DB, id, mode, url string, c touch, s
 		}
 		s.Agent, s.Approve, s.Workspace, s.Model = c.agent, mode, dir, p.script(id+"/s.txt", calls...)
 	})
+	defer p.hold(h, id, dir)()
 	p.do(h, db, id, spec)
 	now := lookAround(t, dir)
 	diff := differing(before, now)

@@ -115,7 +115,7 @@ func (u *undo) step(c Change) error {
 	at := u.names[c.Name]
 	if at == nil {
 		now, err := u.r.Lookup(u.ctx, u.now, c.Name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && (!errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrGone)) {
 			return err
 		}
 		at = &undone{now: now, at: now}

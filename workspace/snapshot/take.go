@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -358,7 +359,7 @@ func (w *walk) item(root *os.Root, full, base string, before *item, built bool) 
 		return nil, nil
 	}
 	if err != nil {
-		return &item{Entry: Entry{Name: base, Kind: Device, Left: reason(err)}}, nil
+		return &item{Entry: Entry{Name: base, Kind: Device, Left: reason(err)}}, passing(err)
 	}
 	st := stampOf(info)
 	built = built || w.t.o.Built != nil && w.t.o.Built(full, info.IsDir())
@@ -399,6 +400,18 @@ func ignoreGone(err error) error {
 	return err
 }
 
+// passing returns an error that says nothing of a file, but that this process or machine has
+// no room to open it now: what is in the file is not known then, and there is no snapshot.
+// For other errors it returns nil.
+func passing(err error) error {
+	for _, short := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, short) {
+			return err
+		}
+	}
+	return nil
+}
+
 // reason returns the part of an error of a file that does not repeat its name.
 func reason(err error) string {
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
@@ -429,7 +442,7 @@ func (w *walk) subdir(
 	}
 	if err != nil {
 		it.Left = reason(err)
-		return it, nil
+		return it, passing(err)
 	}
 	defer sub.Close()
 	var old *node
@@ -447,7 +460,7 @@ func (w *walk) subdir(
 			return nil, nil
 		}
 		it.Left = reason(err)
-		return it, nil
+		return it, passing(err)
 	}
 	if err != nil {
 		return nil, err
@@ -491,7 +504,7 @@ func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 	}
 	if err != nil {
 		it.Left, it.Fresh = reason(err), true
-		return nil
+		return passing(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -509,7 +522,7 @@ func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 			return err
 		}
 		it.Left, it.Fresh = reason(err), true
-		return nil
+		return passing(err)
 	}
 	t.spent.All += stored
 	if built {
