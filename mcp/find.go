@@ -280,6 +280,13 @@ func (u *useTool) Reaches(name string) bool {
 	return slices.ContainsFunc(tools, is) || slices.ContainsFunc(held, is)
 }
 
+// Preview implements [openmanus.Previewer]. A call that cannot run ends with the reason
+// before anybody is asked.
+func (u *useTool) Preview(_ context.Context, call openmanus.Call) (string, error) {
+	_, _, err := u.c.targetOf(call)
+	return "", err
+}
+
 // Run implements [openmanus.Tool]. It runs the tool that the arguments name, with its own
 // arguments; the result is that of the tool. A name that no server offers is an error that
 // suggests similar ones.
@@ -323,8 +330,8 @@ func (c *Client) targetOf(call openmanus.Call) (*remote, string, error) {
 }
 
 // Gate returns a gate that treats a call of use_tool like a call of the tool
-// that it names: g decides on that, with its name, arguments and spec. Calls
-// that could not run are denied. If g is nil, it asks about every call that
+// that it names: g decides on that, with its name, arguments and spec. A call
+// that could not run ends before anybody is asked. If g is nil, it asks about every call that
 // changes something.
 func (c *Client) Gate(g openmanus.Gate) openmanus.Gate {
 	if g == nil {
@@ -349,7 +356,7 @@ func (u useGate) Rule(
 	}
 	t, input, err := u.c.targetOf(call)
 	if err != nil {
-		return openmanus.Verdict{Rule: "arguments", Reason: err.Error()}, nil
+		return openmanus.Verdict{Ask: true, Reason: err.Error()}, nil // nobody is asked: see useTool.Preview
 	}
 	call.Name, call.Input = t.spec.Name, input
 	return u.g.Rule(ctx, call, t.spec)

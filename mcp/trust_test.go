@@ -215,14 +215,22 @@ func TestUseToolIsRuledOnLikeAnyOther(t *testing.T) {
 	if v := rule(nameUse, `{"name":"mcp_s_reads","arguments":{}}`); !v.Allow {
 		t.Errorf("%+v", v)
 	}
-	if v := rule(nameUse, `{"name":"mcp_s_does","arguments":{"text":5}}`); v.Ask || v.Allow || !strings.Contains(v.Reason, `"text" must be a string`) {
+	if v := rule(nameUse, `{"name":"mcp_s_does","arguments":{"text":5}}`); !v.Ask || v.Allow || !strings.Contains(v.Reason, `"text" must be a string`) {
 		t.Errorf("%+v", v)
 	}
-	if v := rule(nameUse, `{"name":"mcp_s_don","arguments":{}}`); v.Ask || v.Allow || !strings.Contains(v.Reason, "reaches no tool") {
+	if v := rule(nameUse, `{"name":"mcp_s_don","arguments":{}}`); !v.Ask || v.Allow || !strings.Contains(v.Reason, "reaches no tool") {
 		t.Errorf("%+v", v)
 	}
 	if v := rule("bash", `{}`); !v.Ask {
 		t.Errorf("%+v", v)
+	}
+	for input, want := range map[string]string{ // which ends with the reason, and nobody is asked
+		`{"name":"mcp_s_does","arguments":{"text":5}}`:   `mcp_s_does did not run: the argument "text" must be a string`,
+		`{"name":"mcp_s_does","arguments":{"text":"x"}}`: "",
+	} {
+		if _, err := c.Tools()[1].(openmanus.Previewer).Preview(t.Context(), call("c", nameUse, input)); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", input, err)
+		}
 	}
 	use := c.Tools()[1].(openmanus.Reacher)
 	if !use.Reaches("mcp_s_does") || use.Reaches("mcp_s_don") || use.Reaches(nameUse) {
