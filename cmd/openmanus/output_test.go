@@ -53,7 +53,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		"sessions answer " + asks + " blue", "sessions plan " + plan, "sessions prune --json",
 		"sessions approve " + two[0], "sessions deny " + two[1], "sessions interrupt " + two[2], "sessions rewind --last --yes " + saved, "sessions redo --yes " + saved, "sessions delete imported --yes",
 		"config show", "config check", "config init new.toml", "config path", "config trust new.toml --yes", "approvals list",
-		"trust", "hooks list", "a2a list", "sessions copy last --to copied", "mcp list", "mcp add other https://127.0.0.1:1/", "models list", "sandbox explain", "doctor", "completion zsh", "completion fish", "completion powershell", "completion words ses",
+		"trust", "hooks list", "a2a list", "sessions copy last --to copied", "mcp list", "mcp add other https://127.0.0.1:1/", "mcp show other", "mcp show other --json", "models list", "sandbox explain", "doctor", "completion zsh", "completion fish", "completion powershell", "completion words ses",
 		"docs --list", "docs sandbox --print", "man", "man run",
 	} {
 		t.Run(args, func(t *testing.T) {
