@@ -170,11 +170,12 @@ func traceOf(ctx context.Context) string {
 	return trace
 }
 
-// bearer returns the token of a request. Clients of Anthropic's API send it in a header of
-// their own.
+// bearer returns the token of a request. The case of the scheme does not matter (RFC 9110,
+// section 11.1). Clients of Anthropic's API send the token in a header of their own.
 func bearer(r *http.Request) (token string, ok bool) {
-	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return token, true
+	scheme, token, ok := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	if ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimLeft(token, " "), true
 	}
 	token = r.Header.Get("X-Api-Key")
 	return token, token != "" && strings.HasPrefix(r.URL.Path, "/v1/")

@@ -20,7 +20,7 @@ var chatRules = rules{}.
 		"safety_identifier", "prediction", "verbosity").
 	takes(only("1", "1.0"), "n", "top_p").takes(only("0", "0.0"), "frequency_penalty", "presence_penalty", "top_logprobs").
 	takes(only("false"), "logprobs").takes(only("{}"), "logit_bias").takes(only(`["text"]`), "modalities").
-	takes(only(), "functions", "function_call", "audio", "web_search_options")
+	takes(only("[]"), "functions").takes(only(`"auto"`, `"none"`), "function_call").takes(only(), "audio", "web_search_options")
 
 type chatRequest struct {
 	Model         string        `json:"model"`

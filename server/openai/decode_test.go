@@ -90,6 +90,8 @@ func TestWhatIsSaid(t *testing.T) {
 			"image/png|C"},
 		{"chat", "t", calls + `,{"role":"tool","tool_call_id":"call_s_a","content":"1"}]`, "error: messages[2].tool_call_id"},
 		{"chat", "", `"messages":[{"role":"tool","tool_call_id":"x","content":"1"}]`, "The conversation so far:\n<tool>\n1\n</tool>\n\nNow:\n|Go on."},
+		{"chat", "", `"messages":[{"role":"user","content":"Hi."}],"functions":[],"function_call":"auto"`, "Hi."},
+		{"chat", "", `"messages":[{"role":"user","content":"Hi."}],"functions":[{"name":"f"}]`, "error: functions"},
 		{"chat", "", `"messages":[]`, "error: messages"},
 		{"chat", "", `"messages":7`, "error: messages"},
 		{"chat", "", `"messages":[{"role":"user","content":""}]`, "error: messages"},
