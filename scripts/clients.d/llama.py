@@ -134,9 +134,17 @@ class Relay:
     def __init__(self, to):
         relay = self
         self.seen = []
+        self.changed, self.under_way = threading.Condition(), 0
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do(self):
+                relay.count(1)
+                try:
+                    self.pass_on()
+                finally:
+                    relay.count(-1)
+
+            def pass_on(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 answer = to(self.command, self.path, body)
                 if isinstance(answer, Llama):
@@ -171,7 +179,15 @@ class Relay:
         self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
+    def count(self, n):
+        with self.changed:
+            self.under_way += n
+            self.changed.notify_all()
+
     def replies(self):
+        """Waits for what is under way: the binary may end while the server has not noticed yet that it hears no more."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: not self.under_way, 60), "a request does not end"
         return [x for x in self.seen if x[0].endswith("/chat/completions")]
 
     def refusals(self):
