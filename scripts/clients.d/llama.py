@@ -184,10 +184,12 @@ class Relay:
             self.under_way += n
             self.changed.notify_all()
 
-    def replies(self):
-        """Waits for what is under way: the binary may end while the server has not noticed yet that it hears no more."""
+    def settle(self):
+        """Waits for what is under way: a binary that breaks a reply off may end before the relay notices."""
         with self.changed:
             assert self.changed.wait_for(lambda: not self.under_way, 60), "a request does not end"
+
+    def replies(self):
         return [x for x in self.seen if x[0].endswith("/chat/completions")]
 
     def refusals(self):

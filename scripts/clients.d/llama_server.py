@@ -97,6 +97,7 @@ def a_loop():
     desk = Desk(relay.url)
     _, err = desk.run("run", "hi", code=1)
     check("repeats itself without end" in err, err)
+    relay.settle()
     check(len(relay.replies()) == 3, len(relay.replies()))
     check("over and over" in messages(relay.replies()[-1])[-1]["content"], messages(relay.replies()[-1])[-1])
     check(all(x[3].count("-" * 64) < 100 for x in relay.replies()), "it is heard to the end")
