@@ -228,11 +228,21 @@ func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploa
 	if !ok {
 		return nil, write()
 	}
-	err = t.Change(ctx, info.ID, write)
-	if there := (*act.ElsewhereError)(nil); errors.As(err, &there) {
-		return nil, huma.Error409Conflict("a session runs in this workspace on another machine: try again when it rests, or interrupt it")
+	// A session has ended for who reads it a moment before its worker lets go of the files.
+	for wait := 50 * time.Millisecond; ; wait *= 2 {
+		err = t.Change(ctx, info.ID, write)
+		if there := (*act.ElsewhereError)(nil); !errors.As(err, &there) {
+			return nil, err
+		}
+		if wait > 2*time.Second {
+			return nil, huma.Error409Conflict("a session runs in this workspace on another machine: try again when it rests, or interrupt it")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(wait):
+		}
 	}
-	return nil, err
 }
 
 // writeFile writes a file of a workspace under another name first, and renames it. It
