@@ -11,7 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus/store"
 )
 
-// An elsewhere is a host whose workspaces another machine lets go of after so many attempts.
+// An elsewhere is a host whose workspaces another machine releases after so many attempts.
 type elsewhere struct {
 	server.Host
 	left int

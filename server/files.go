@@ -228,7 +228,7 @@ func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploa
 	if !ok {
 		return nil, write()
 	}
-	// A session has ended for who reads it a moment before its worker lets go of the files.
+	// A session has ended for who reads it a moment before its worker releases the files.
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		err = t.Change(ctx, info.ID, write)
 		if there := (*act.ElsewhereError)(nil); !errors.As(err, &there) {
