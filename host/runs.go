@@ -52,7 +52,8 @@ func WhereRuns(cfg *config.Config, s config.MCPServer) string {
 	return "host"
 }
 
-// serverRuns returns a function with what a server runs now. c is as it is started.
+// serverRuns returns a function that reads what the command of a server runs at this moment. c is the
+// configuration with which the server starts.
 func (e Env) serverRuns(cfg *config.Config, c mcp.ServerConfig) func(known []hostexec.Part) []hostexec.Part {
 	f := hostexec.Outside(agentDirs(cfg, e.Dir)...)
 	f.Projects = true
@@ -122,8 +123,8 @@ func (b Bound) Hash(c mcp.ServerConfig) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// ApproveServer approves a server as it is configured now, with what it runs now. The
-// approvals of its tools stay.
+// ApproveServer records the person's yes to a server, bound to its present configuration and to what its
+// command runs at this moment. It leaves the approvals of its tools unchanged.
 func ApproveServer(e Env, cfg *config.Config, s config.MCPServer) error {
 	c := ServerConfig(s)
 	ok, err := Approvals(cfg).Approved(c.ID)
@@ -155,7 +156,8 @@ func RevokeServer(cfg *config.Config, name string) error {
 }
 
 // askOnce asks the person about a server of theirs that was added before a yes was bound to
-// what a command runs, and reports whether it may start. Where nobody can answer, it may.
+// what a command runs, and reports whether it may start. Without a terminal the
+// server starts.
 func (e Env) askOnce(ctx context.Context, cfg *config.Config, s config.MCPServer, c mcp.ServerConfig) bool {
 	if e.Ask == nil {
 		return true

@@ -279,8 +279,8 @@ func TestXLSX(t *testing.T) {
 	has(t, d, err, "[XLSX: 3 sheets: Sheet1, Empty, Secret (hidden)]", `[1 sheet 1 "Sheet1"]`, `| k | a\|b |`, "(row 5)\n| far |", `sheet "Empty" is empty`)
 }
 
-// A cell is shown as it is seen: a duration, a code that begins with zeros, percent; and with its comment
-// and the target of its link. Names of parts differ in case in the files of some programs.
+// The reader writes a cell as a workbook shows it (durations, codes that begin with zeros, percent), with its
+// comment and the target of its link. It finds parts whose names differ in case.
 func TestCellsAsTheyAreSeen(t *testing.T) {
 	f := excelize.NewFile()
 	const sheet = "Sheet1"

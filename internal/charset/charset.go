@@ -26,7 +26,7 @@ type Text struct {
 	Set     string // the name of the character set
 	Guessed bool   // nothing declares the set
 	Lost    int    // so many places are no characters of the set; UTF8 has U+FFFD there
-	Unknown string // a set that the text declares and nobody knows; "": there is none
+	Unknown string // a set that the text declares, and that has no decoder here; "": there is none
 }
 
 // Note says in one sentence what a reader must know of the text: that its set is a guess, or

@@ -30,7 +30,7 @@ func guess(data []byte) Text {
 			return utf8s.read(data)
 		}
 		if t := utf8s.read(data); t.Lost*50 <= letters(t.UTF8) {
-			return t // UTF-8 that somebody damaged
+			return t // damaged UTF-8
 		}
 	}
 	t := read(data, sampleOf(data))
@@ -71,7 +71,7 @@ var asian = map[string]bool{"shift_jis": true, "euc-jp": true, "iso-2022-jp": tr
 // is weak where the other is strong, and both take the sets of central Europe for those of
 // the west.
 func read(data, sample []byte) Text {
-	// A few bytes help where the first detector takes many for a set that nobody uses.
+	// A few bytes help where the first detector takes many for a set that is hardly used.
 	for _, some := range [][]byte{sample, sample[:min(len(sample), 150)]} {
 		for _, r := range chardet.DetectAll(some) {
 			set, err := find(r.Encoding)

@@ -30,8 +30,8 @@ type Options struct {
 	Files int                    // the most files of a directory; 0: no limit
 	Skip  func(name string) bool // whether to leave out a name and everything below it; nil: nothing
 
-	// Open, if not nil, opens the directory that is copied: so that a link which somebody
-	// has put in its place does not lead elsewhere.
+	// Open, if not nil, opens the directory to copy. A caller sets it where another program may
+	// have put a link in place of that directory.
 	Open func(dir string) (*os.Root, error)
 }
 

@@ -42,8 +42,8 @@ type Merge struct {
 	From string // a copy of Base with changes
 	To   string
 
-	// Open, if not nil, opens To: so that a link which somebody has put in its place does
-	// not lead elsewhere.
+	// Open, if not nil, opens To. A caller sets it where another program may have put a link in
+	// its place.
 	Open func(dir string) (*os.Root, error)
 
 	Skip  func(name string) bool   // names to ignore; nil: none
