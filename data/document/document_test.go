@@ -312,6 +312,18 @@ func TestCellsAsTheyAreSeen(t *testing.T) {
 	has(t, d, err, "| 30:05:00 |\n| 01234 |\n| 12.5% |\n| 99999999.99 |", "A4 has a comment by Ann: please check\n",
 		"A2 links to https://example.org/zip\nA10 links to #Sheet1!A1\n")
 
+	for i := range 1100 {
+		if err := f.SetCellHyperLink(sheet, fmt.Sprintf("B%d", i+1), "Sheet1!A1", "Location"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	many, err := f.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err = read(t, "a.xlsx", many.Bytes(), Options{})
+	has(t, d, err, "B900 links to #Sheet1!A1\n", "(comments or links that follow are left out)")
+
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	if err != nil {
 		t.Fatal(err)

@@ -517,6 +517,9 @@ func fill(format, value string) string {
 // maxRemarks is how many comments and links of a sheet are kept.
 const maxRemarks = 1000
 
+// leftOut is the line after as many as are kept.
+const leftOut = "(comments or links that follow are left out)"
+
 // Remarks returns what is attached to cells of a sheet whose [Book.Rows] were read: comments, with
 // who wrote them, and the targets of links, a line each, by cell; and the text of boxes that lie on
 // it. There are at most 2000 comments and links.
@@ -557,6 +560,9 @@ func (b *Book) Remarks(sheet string) (lines []string, err error) {
 	for _, cell := range slices.SortedFunc(maps.Keys(b.links), inOrder) {
 		lines = append(lines, fmt.Sprintf("%s links to %s", cell, b.links[cell]))
 	}
+	if len(b.links) == maxRemarks {
+		lines = append(lines, leftOut)
+	}
 	return lines, nil
 }
 
@@ -584,7 +590,11 @@ func (b *Book) comments(part string) (lines []string, err error) {
 				by = " by " + authors[i]
 			}
 			text, err := cellText(d)
-			if text = strings.Join(strings.Fields(text), " "); text != "" && len(lines) < maxRemarks {
+			switch text = strings.Join(strings.Fields(text), " "); {
+			case text == "" || len(lines) > maxRemarks:
+			case len(lines) == maxRemarks:
+				lines = append(lines, leftOut)
+			default:
 				lines = append(lines, fmt.Sprintf("%s has a comment%s: %s", Attr(e, "ref"), by, text))
 			}
 			return err

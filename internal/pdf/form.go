@@ -53,6 +53,9 @@ func (f *File) annotations(page dict, m *machine) (lines []string) {
 			}
 		}
 	}
+	if len(list) > maxAnnotations {
+		lines = append(lines, "[fields and comments that follow are left out]")
+	}
 	for _, v := range fields {
 		v.toLabel(labels, fields)
 	}
